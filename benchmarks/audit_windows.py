@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from benchmarks.commands import commutemap
 from mapapp.analyst.audit.audited import audited_release
-from mapapp.analyst.audit.comparison import compared, error_of_release, scheme_rows
+from mapapp.analyst.audit.comparison import draw_queries, error_of_release, scheme_rows
 from mapapp.analyst.audit.questions import Areas
 from mapapp.analyst.audit.records import HOME_GRID, CodedBlocks
 from mapapp.analyst.audit.run import audited_workers
@@ -56,7 +56,7 @@ def measure(dataset: Path, releases: Sequence[Path], margins: Sequence[float], a
     print(f"|---|---|{'---|' * len(releases)}---|")
     for margin in margins:
         wider = replace(blocks, grid=_grid(data, margin))
-        about = compared("earnings", found[0], wider)
+        about = draw_queries("earnings", found[0], wider)
         share = median(about.workload.true_count.tolist()) / about.n.size
         errors = [error_of_release(about, records, wider) for records in found]
         tree = next(iter(scheme_rows(scheme, about)))["median_relative_error"]

@@ -18,7 +18,7 @@ from engine.audit.naive_bayes import NaiveBayes
 from engine.audit.private_tree import LevelBudget, PrivateTreeKind, private_tree
 from engine.audit.syntactic_tree import syntactic_tree
 from engine.audit.workload import Workload, median_relative_error, window_workload
-from mapapp.analyst.audit.tradeoff import interpolated
+from mapapp.analyst.audit.tradeoff import interpolate_accuracy
 
 GROUP = 8
 """The k of C13's t-closeness and of its Figure 6."""
@@ -49,7 +49,7 @@ class Curve(NamedTuple):
     def breach_at(self, error: float) -> float | None:
         """Breach at an error, between neighboring points; None if the scheme does not reach the error."""
         errors, breaches = zip(*((point.error, point.breach) for point in self.points), strict=True)
-        return interpolated(errors, breaches, error)
+        return interpolate_accuracy(errors, breaches, error)
 
     def at(self, parameter: float) -> Point:
         """The point of a parameter."""

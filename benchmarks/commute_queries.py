@@ -46,7 +46,7 @@ def make_copies(store: Store, folder: Path, n_copies: int) -> tuple[Prepared, St
     made = replace(prepared, by_work=folder / "by_work", by_home=folder / "by_home")
     write_columns(batches, n_copies * columns["work"].size, (), made.by_work, made.by_home)
     blocks = files["blocks.parquet"] | {"rows": n_copies * n_blocks}
-    return made, store.with_facts(files=files | {"blocks.parquet": blocks})
+    return made, store.add_facts(files=files | {"blocks.parquet": blocks})
 
 
 def draw_areas(store: Store, n_jobs: Ints) -> Iterator[tuple[str, Blocks | None]]:

@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             radii = " / ".join(f"{radius:g}" for radius in chosen.coarsening_radii_mi)
             print(
                 f"| {epsilon} | {', '.join(units)} | {name} | {radii} | {facts['settings_tried']} "
-                f"| {facts['expected_misplaced']:.1%} | {real.misplaced(privacy, chosen).share:.1%} "
+                f"| {facts['expected_misplaced']:.1%} | {real.count_misplaced(privacy, chosen).share:.1%} "
                 f"| {facts['runner_up']}: {facts['expected_misplaced_of_runner_up']:.1%} | {seconds:.1f} |",
                 flush=True,
             )

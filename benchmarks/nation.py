@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks import commands
 from engine.streams import PublicSeed, SecretKey
 from geodata.store.schema import TABLES
-from geodata.store.store import Store, open_store, writing_store
+from geodata.store.store import Store, open_store, write_store
 from mapapp.kinds.base.inputs import RowCounts
 from mapapp.kinds.release.make.batch import PreparedBatch, SynthesisSource, draw_batch, jobs_of, open_source
 from mapapp.kinds.release.make.options import PRESETS, Preset, ReleaseOptions
@@ -55,7 +55,7 @@ class Timed(Protocol):
 
 def in_one_segment(store: Store, path: Path) -> None:
     """The same commutes; age, earnings, and industry forgotten."""
-    with writing_store(path, "dataset") as writer:
+    with write_store(path, "dataset") as writer:
         for table in TABLES["dataset"]:
             if table.name != "jobs":
                 writer.copy_table(store, table.name)

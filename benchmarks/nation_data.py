@@ -25,10 +25,10 @@ import pyarrow.compute
 import shapely
 from scipy.spatial import cKDTree
 
-from geodata.geography.distance import EARTH_RADIUS_MI, KM_PER_MI, on_sphere
+from geodata.geography.distance import EARTH_RADIUS_MI, KM_PER_MI, place_on_sphere
 from geodata.progress import work_in_order
 from geodata.store.schema import CRS, LAYER_LABELS, N_SEGMENTS
-from geodata.store.store import StoreWriter, open_store, refuse_existing, writing_store
+from geodata.store.store import StoreWriter, open_store, refuse_existing, write_store
 from geodata.store.table_stream import Column, Columns
 
 SMALLEST: Final = ("{folder}/nation.dataset", "--millions", "0.01")
@@ -117,7 +117,7 @@ def write_nation(path: Path, *, millions: float = MILLIONS, seed: int = 1) -> No
     refuse_existing(path)
     land = make_land(millions / MILLIONS, np.random.default_rng(seed))
     n_jobs = round(millions * 1e6)
-    with writing_store(path, "dataset") as writer:
+    with write_store(path, "dataset") as writer:
         blocks = _write_blocks(writer, land, seed)
         n_groups = _write_units(writer, land, blocks)
         n_elsewhere = _write_jobs(writer, land, blocks, n_jobs, seed)
@@ -360,7 +360,7 @@ def _write_jobs(writer: StoreWriter, land: Land, blocks: Blocks, n_jobs: int, se
     reached, n_blocks = np.cumsum(blocks.people), blocks.people.size
     people = np.bincount(blocks.tract, blocks.people).astype(np.int64)
     within_mi = 0.45 * np.sqrt(_area_mi2(land.box))
-    tree = cKDTree(on_sphere(*((land.box[:, :2] + land.box[:, 2:]) / 2).T).T)
+    tree = cKDTree(place_on_sphere(*((land.box[:, :2] + land.box[:, 2:]) / 2).T).T)
     cuts = np.searchsorted(np.cumsum(count), np.arange(0, n_jobs, _JOBS_AT_ONCE))
     cuts = np.unique(np.append(cuts, work.size))
 

@@ -49,7 +49,7 @@ from mapapp.kinds.base.inputs import WorkplaceCounts, read_inputs
 from mapapp.kinds.release.choose.design_by_validity import design_parameters
 from mapapp.kinds.release.choose.public_part import PublicPart, Towns
 from mapapp.kinds.release.make.certified_weights import certify_weights
-from mapapp.kinds.release.make.last_release import with_last_release
+from mapapp.kinds.release.make.last_release import add_last_release
 from mapapp.kinds.release.make.settings import (
     DEFAULT_DELTA,
     DEFAULT_EPSILON,
@@ -287,7 +287,7 @@ def with_prior(short: str, path: Path, place: Path) -> Store:
     for file in path.iterdir():
         (copy / file.name).write_bytes(file.read_bytes())
     commutemap("synthesize", copy, release, "--preset", "onthemap-v3", "--test-key")
-    return with_last_release(store, release, for_release=False)
+    return add_last_release(store, release, for_release=False)
 
 
 def argument_parser() -> argparse.ArgumentParser:

@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for path in chosen.release:
         # Jobs of a release are by the same blocks as those of its dataset.
         jobs = open_store(path, "release").table("jobs")
-        drawn = opened(chosen.dataset).with_table("jobs", jobs)
+        drawn = opened(chosen.dataset).replace_table("jobs", jobs)
         codes = codes_of(drawn, study.attributes, study.places)
         show(study, f"flows, {path.stem}", "replace: see its certificate", "–", codes)
     print_seedless(study)

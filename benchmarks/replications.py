@@ -68,7 +68,7 @@ def one_synthesizer(store: Store) -> Store:
     for name in _JOBS[2:]:
         jobs[name] = jobs[name].to_numpy() * 0 + 1
     merged = jobs.groupby(_JOBS, as_index=False)[["count"]].sum()
-    return store.with_table("jobs", merged.astype(jobs.dtypes.to_dict()))
+    return store.replace_table("jobs", merged.astype(jobs.dtypes.to_dict()))
 
 
 def without_elsewhere(store: Store) -> AnalystData:
@@ -79,7 +79,7 @@ def without_elsewhere(store: Store) -> AnalystData:
     data = AnalystData(store)
     full = data.geography
     is_out = tracts_elsewhere(store)
-    data.store = store.with_table("jobs", jobs_without(store, full, is_out))
+    data.store = store.replace_table("jobs", jobs_without(store, full, is_out))
     data.geography = geography_without(full, is_out)
     data.workplaces = read_workplaces(data.store, data.geography)
     return data

@@ -22,7 +22,7 @@ from benchmarks.chromium import MAP_AT_REST, PATIENCE_MS
 from benchmarks.readme_picture import slimmed
 from engine.errors import ParameterError
 from mapapp.analyst.workbench.app import create_app, listen
-from mapapp.analyst.workbench.fields import nearest
+from mapapp.analyst.workbench.fields import find_nearest_stop
 from mapapp.analyst.workbench.results import Extent
 from mapapp.analyst.workbench.session import Session
 from mapapp.analyst.workbench.setting import CONTROLS as SHOWN
@@ -136,7 +136,7 @@ def measured(session: Session, controls: Sequence[str], times: int) -> None:
         print(f"\n| control, {preset} | sample, ms | all tracts, ms |\n|---|---|---|")
         for name in used_of(controls, str(start["mechanism"])):
             stops = SHOWN[name].stops.split()
-            chosen = nearest(str(start[name]), stops)
+            chosen = find_nearest_stop(str(start[name]), stops)
             others = [text for at, text in enumerate(stops) if at != chosen]
             nearest_first = sorted(others, key=lambda text: abs(stops.index(text) - chosen))
             every = (allowed({**start, name: text}) for text in nearest_first)

@@ -72,7 +72,7 @@ def jit(function: _Function) -> _Function:
     callable
         The compiled function, called like the original.
     """
-    return _compiled(function, _FLAGS)
+    return _compile(function, _FLAGS)
 
 
 def lean_jit(function: _Function) -> _Function:
@@ -83,7 +83,7 @@ def lean_jit(function: _Function) -> _Function:
     Otherwise numba counts, atomically, a reference to each array that a kernel passes to another or takes a
     view of. That costs ten times as much as a random draw, and threads that share the arrays wait for each other.
     """
-    return _compiled(function, _FLAGS if _INTERNALS is None else _FLAGS | {"_nrt": False})
+    return _compile(function, _FLAGS if _INTERNALS is None else _FLAGS | {"_nrt": False})
 
 
 def kernels_mark(kernel: Callable[..., object], what: str) -> Path | None:
@@ -99,12 +99,12 @@ def leave_mark(mark: Path) -> None:
     """Create the file that :func:`kernels_mark` names, and delete the marks of other sources (OSError)."""
     mark.touch()
     sources = mark.name.split(".")[1]
-    for other in mark.parent.glob("compiled.*.mark"):
-        if f".{sources}." not in other.name:
-            other.unlink(missing_ok=True)
+    for stale_mark in mark.parent.glob("compiled.*.mark"):
+        if f".{sources}." not in stale_mark.name:
+            stale_mark.unlink(missing_ok=True)
 
 
-def _compiled(function: _Function, flags: dict[str, Any]) -> _Function:
+def _compile(function: _Function, flags: dict[str, Any]) -> _Function:
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # numba sets it as it is imported
         return function
     compiled: Any = (

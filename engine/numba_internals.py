@@ -68,7 +68,7 @@ class KernelCode(codegen.JITCodeLibrary):
         while pending:
             called = pending.pop()
             if isinstance(called, LinkedCode):  # others have linked in what they call
-                more = [one for one in called._linking_libraries if one not in libraries]
+                more = [linked for linked in called._linking_libraries if linked not in libraries]
                 libraries.update(dict.fromkeys(more))
                 pending += more
         self._linking_libraries = list(libraries)
@@ -89,7 +89,7 @@ class LeanKernelCode(KernelCode):
 
 
 @contextmanager
-def without_lock_events() -> Iterator[None]:
+def pause_lock_events() -> Iterator[None]:
     """Pause numba's events at each call of LLVM, of which there are tens of thousands.
 
     Nothing in the program listens to them.
@@ -157,10 +157,10 @@ class KernelFiles:
             content = self._file(key).read_bytes()
             if hashlib.sha256(content[_DIGEST_BYTES:]).digest() != content[:_DIGEST_BYTES]:
                 return None
-            sources, found, data = pickle.loads(content[_DIGEST_BYTES:])
+            sources, stored_key, data = pickle.loads(content[_DIGEST_BYTES:])
         except Exception:  # no file, or not one of ours: either way there is no compiled form
             return None
-        return data if (sources, found) == (self._sources, key) else None
+        return data if (sources, stored_key) == (self._sources, key) else None
 
     def save(self, key: object, data: object) -> None:
         """Save a compiled form atomically; delete the module's files for other sources.
@@ -266,8 +266,8 @@ class _Part(CPUDispatcher):
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Called by numba for a form that takes arguments of these types."""
-        widest = {name: _widest(type_) for name, type_ in kws.items()}
-        return super().get_call_template(tuple(_widest(type_) for type_ in args), widest)
+        widest = {name: _widen_type(type_) for name, type_ in kws.items()}
+        return super().get_call_template(tuple(_widen_type(type_) for type_ in args), widest)
 
     def add_overload(self, compiled: Any) -> None:
         """Called by numba when a form has been compiled; the entry point is only a name, without machine code."""
@@ -277,7 +277,7 @@ class _Part(CPUDispatcher):
         self.overloads[tuple(compiled.signature.args)] = compiled
 
 
-def _widest(type_: types.Type) -> types.Type:
+def _widen_type(type_: types.Type) -> types.Type:
     """Type under which to compile: numba widens literal numbers and every signed integer, so one form serves all."""
     plain: types.Type = types.unliteral(type_)
     return types.int64 if plain in types.signed_domain else plain
@@ -300,7 +300,7 @@ class _Kernel(CPUDispatcher):
 
         Numba makes millions of small objects; searching them for garbage would take a sixth of the time.
         """
-        with no_collection(), without_lock_events():
+        with no_collection(), pause_lock_events():
             return super().compile(sig)
 
     def typeof_pyval(self, val: object) -> types.Type:

@@ -149,17 +149,17 @@ class PrivacyParameters:
     def __post_init__(self) -> None:
         if not 0 < self.epsilon <= LARGEST_EPSILON:
             raise ParameterError(
-                f"epsilon is {_shown(self.epsilon)}; it must be above 0 and at most {LARGEST_EPSILON}: "
+                f"epsilon is {_show_fraction(self.epsilon)}; it must be above 0 and at most {LARGEST_EPSILON}: "
                 "0 would allow no data in the release, more would promise nothing; OnTheMap used 4.6"
             )
         if not 0 < self.delta < 1:
             raise ParameterError(
-                f"delta is {_shown(self.delta)}; it is a probability of failure and must be strictly "
+                f"delta is {_show_fraction(self.delta)}; it is a probability of failure and must be strictly "
                 "between 0 and 1; OnTheMap used 1e-6"
             )
         if not 0 < self.min_retention <= 1:
             raise ParameterError(
-                f"min_retention is {_shown(self.min_retention)}; it must be above 0 and at most 1: "
+                f"min_retention is {_show_fraction(self.min_retention)}; it must be above 0 and at most 1: "
                 "with 0, a point would be kept only if a worker lives there, which would reveal that worker, and the "
                 "cost ln(1/min_retention) would be infinite; use 1 to prune nothing"
             )
@@ -427,7 +427,7 @@ def _as_steps(steps: object) -> tuple[object, ...]:
     return tuple(tuple(step) if isinstance(step, list) else step for step in steps)
 
 
-def _shown(value: Fraction) -> str:
+def _show_fraction(value: Fraction) -> str:
     """Show a fraction as a person would type it."""
     return f"{float(value):g}"
 

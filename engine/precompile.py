@@ -130,7 +130,7 @@ def ensure_compiled(report: Callable[[], object], stages: Stages = STAGES) -> No
     if mark is None or _any_exists(marks):
         return
     report()
-    with suppress(OSError), _locked(mark.with_name("compiled.lock")):
+    with suppress(OSError), _lock_file(mark.with_name("compiled.lock")):
         if not _any_exists(marks) and _compile(shares(_n_processors(), stages)):
             leave_mark(mark)
 
@@ -156,7 +156,7 @@ def shares(n: int, stages: Stages = STAGES) -> list[list[str]]:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _lock_file(path: Path) -> Iterator[None]:
     """Hold a file's lock; the system releases it when the process ends."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -110,7 +110,7 @@ class Stage(IntEnum):
 class SecretKey:
     """A 256-bit key that is kept in memory only: it cannot be printed, copied or pickled.
 
-    Only :meth:`handed_over` can send it to another process. A process that holds a key leaves no core dump; the test
+    Only :meth:`hand_over` can send it to another process. A process that holds a key leaves no core dump; the test
     key is not secret and leaves core dumps on.
     """
 
@@ -166,7 +166,7 @@ class SecretKey:
         return hashlib.blake2b(message, key=derived, digest_size=32).hexdigest()
 
     @contextmanager
-    def handed_over(self) -> Iterator[KeyParcel]:
+    def hand_over(self) -> Iterator[KeyParcel]:
         """Yield a parcel that can be pickled during the block; unpickling it gives a SecretKey.
 
         The pickle contains the key in plain bytes. The caller must send it only over a connection that no one else
@@ -186,7 +186,7 @@ class SecretKey:
 
 
 class KeyParcel:
-    """A SecretKey on its way to another process, made by :meth:`SecretKey.handed_over` and void after its block."""
+    """A SecretKey on its way to another process, made by :meth:`SecretKey.hand_over` and void after its block."""
 
     __slots__ = ("_key",)
 
@@ -204,11 +204,11 @@ class KeyParcel:
         self, protocol: SupportsIndex
     ) -> tuple[Callable[[bytes, bool], SecretKey], tuple[bytes, bool]]:
         if self._key is None:
-            raise TypeError("this KeyParcel is closed: open a new one with SecretKey.handed_over()")
-        return _unpacked, (self._key.words.astype("<u4").tobytes(), self._key.is_test)
+            raise TypeError("this KeyParcel is closed: open a new one with SecretKey.hand_over()")
+        return _unpack_key, (self._key.words.astype("<u4").tobytes(), self._key.is_test)
 
 
-def _unpacked(token: bytes, is_test: bool) -> SecretKey:
+def _unpack_key(token: bytes, is_test: bool) -> SecretKey:
     return SecretKey._from_bytes(token, is_test=is_test)
 
 

@@ -98,7 +98,7 @@ def _synthesizers() -> Synthesizers:
     )
 
 
-def _drawn() -> SyntheticPoints:
+def _draw_points() -> SyntheticPoints:
     return SyntheticPoints(synthetic_ptr=np.arange(_N + 1), synthetic_point=np.zeros(_N, dtype=np.int32))
 
 
@@ -111,8 +111,8 @@ def _coarsen() -> None:
     decay = GravityDecay(scale_mi=5.0, shape=1.0)
     coarsening, _ = coarsen(_tracts(), np.arange(_N), q50_mi=5.0, q90_mi=10.0, decay=decay)
     coarsening.find(np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int64))
-    one = np.zeros(1, dtype=np.int32)
-    coarsening.find_homes(one, np.array([0, 1]), one, one)
+    single = np.zeros(1, dtype=np.int32)
+    coarsening.find_homes(single, np.array([0, 1]), single, single)
 
 
 def _account() -> None:
@@ -128,7 +128,7 @@ def _pool() -> None:
     edited = edit_domain(PublicSeed.for_tests(), pools.pooled, np.ones(_N), np.arange(_N))
     # No states are pooled here, so that there would be nothing to split.
     split = replace(FarSplit.of(pools, edited), keeps_numbers=False)
-    split_far_states(SecretKey.for_tests(), _synthesizers(), _drawn(), split)
+    split_far_states(SecretKey.for_tests(), _synthesizers(), _draw_points(), split)
 
 
 def _edit() -> None:
@@ -145,7 +145,7 @@ def _move() -> None:
 
 
 def _clean() -> None:
-    units, drawn, coarsening = _synthesizers(), _drawn(), _coarsening()
+    units, drawn, coarsening = _synthesizers(), _draw_points(), _coarsening()
     # Blocks, since cells need nothing more.
     noise = expected_noise(units, drawn, _support_table(), epsilon=4, unit="block")
     clean_points(SecretKey.for_tests(), units, drawn, coarsening, np.ones(_N), noise, np.arange(_N))
@@ -156,7 +156,7 @@ def _price() -> None:
     law_of(Fraction(4), 5, 2)
 
 
-def _with_remainders() -> Coarsening:
+def _add_remainders() -> Coarsening:
     """The same coarsening with a remainder in each destination tract; without one nothing is drawn again."""
     toy = _coarsening()
     level, unit = np.full((_N, 2), LEVEL_REMAINDER, np.int8), np.full((_N, 2), -1, np.int32)
@@ -173,12 +173,12 @@ def _with_remainders() -> Coarsening:
 
 def _redraw() -> None:
     weights = np.full(2 * _N, WEIGHT_UNITS)
-    redraw_remainder(SecretKey.for_tests(), _synthesizers(), _drawn(), _with_remainders(), weights)
+    redraw_remainder(SecretKey.for_tests(), _synthesizers(), _draw_points(), _add_remainders(), weights)
 
 
 def _place() -> None:
     blocks = BlockTable(block_ptr=np.arange(_N + 1), block_population=np.ones(_N, dtype=np.int64))
-    place_blocks(SecretKey.for_tests(), _synthesizers(), _drawn(), _coarsening(), blocks)
+    place_blocks(SecretKey.for_tests(), _synthesizers(), _draw_points(), _coarsening(), blocks)
 
 
 def _points() -> None:
@@ -237,7 +237,7 @@ def _attack() -> None:
         KeepOrRedraw(epsilon=Fraction(4)),
     )
     for likelihood in likelihoods:
-        informed_attack(_synthesizers(), _drawn(), _support_table(), shares, likelihood, epsilon=4.0)
+        informed_attack(_synthesizers(), _draw_points(), _support_table(), shares, likelihood, epsilon=4.0)
     _look_up()
 
 

@@ -21,7 +21,7 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
-def in_order(
+def yield_in_order(
     pool: Executor, work: Callable[[_Item], _Result], items: Iterable[_Item], ahead: int = 3
 ) -> Iterator[_Result]:
     """Work on items in threads and yield the results in order, no more than a few ahead of the caller."""
@@ -44,4 +44,4 @@ def work_in_order(
     """Results in the order of their items, computed by threads a little ahead of the caller."""
     with ThreadPoolExecutor(max_workers=threads) as pool:
         # As many ahead as keep the threads busy, and no more: a batch of workers is some hundred megabytes.
-        yield from in_order(pool, work, items, ahead=threads)
+        yield from yield_in_order(pool, work, items, ahead=threads)

@@ -17,12 +17,12 @@ def is_utf8(text: str) -> bool:
     return True
 
 
-def in_utf8(name: str | Path) -> str:
+def escape_to_utf8(name: str | Path) -> str:
     """Return a name with its other bytes written as escapes, for messages."""
     return str(name).encode(errors="backslashreplace").decode()
 
 
-def listed(names: list[str]) -> str:
+def list_names(names: list[str]) -> str:
     """Join names as in a sentence, "A, B, and C"; empty without names."""
     if len(names) > 2:
         return f"{', '.join(names[:-1])}, and {names[-1]}"
@@ -34,7 +34,7 @@ def listed(names: list[str]) -> str:
 _DEEPEST = 50  # what follows may print a value, which takes a call for every level
 
 
-def parsed_toml(text: str) -> JsonObject:
+def parse_toml(text: str) -> JsonObject:
     """Return what a TOML document says.
 
     Raises

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from geodata.store.schema import TABLES
-from geodata.store.store import open_store, writing_store
+from geodata.store.store import open_store, write_store
 
 
 def with_other_table(source: Path, path: Path, name: str, change: Callable[[Any], Any]) -> Path:
     """Write the same dataset with one table changed."""
     store = open_store(source, "dataset")
-    with writing_store(path, "dataset") as writer:
+    with write_store(path, "dataset") as writer:
         for table in TABLES["dataset"]:
             if table.name == name:
                 writer.table(name, change(store.table(name)))

@@ -20,7 +20,7 @@ from geodata.store.schema import (
     PUBLIC_TABLES,
     segment_code,
 )
-from geodata.store.store import Store, open_store, writing_store
+from geodata.store.store import Store, open_store, write_store
 from mapapp.answers.publication import bind_publication, public_facts
 
 FURTHER: Final[dict[str, tuple[str, ...]]] = {
@@ -62,7 +62,7 @@ def write_records(
     facts = public_facts(store.manifest)
     records, points = _workers(store, n_workers, numpy.random.default_rng(seed))
     keys = ["destination_index", "origin_index", "age", "earnings", "industry"]
-    with writing_store(path, "records") as writer:
+    with write_store(path, "records") as writer:
         for table in (*PUBLIC_TABLES, *(table for table in BASE_TABLES if store.has_table(table.name))):
             writer.copy_table(store, table.name)
         jobs = records.groupby(keys, as_index=False).size().rename(columns={"size": "count"})
@@ -71,7 +71,7 @@ def write_records(
         writer.table("records", records)
         writer.facts(**facts)
         claims = certificate(store, n_workers, seeded=seeded)
-        writer.document("certificate.json", bind_publication(claims, facts, writer.listed()))
+        writer.document("certificate.json", bind_publication(claims, facts, writer.list_files()))
     return path
 
 

@@ -14,7 +14,7 @@ import pandas
 import pyarrow.parquet
 import shapely
 
-from geodata.store.store import writing_store
+from geodata.store.store import write_store
 from tests.published_counts import counts_of
 
 SIDE_DEG = 0.05
@@ -36,7 +36,7 @@ def write_release(path: Path, *, n_pairs: int = 3_000, seed: int = 7, status: st
     """Write the release; `n_pairs` rows of jobs, each of 1 to 3 workers."""
     blocks, cells, tracts = _places()
     jobs = _jobs(blocks, n_pairs, numpy.random.default_rng(seed))
-    with writing_store(path, "release") as store:
+    with write_store(path, "release") as store:
         store.table("blocks", blocks)
         store.table("cells", cells)
         store.table("tracts", tracts)

@@ -22,7 +22,7 @@ from geodata.store.schema import (
     TABLES,
     Table,
 )
-from geodata.store.store import Store, open_store, writing_store
+from geodata.store.store import Store, open_store, write_store
 from mapapp.answers.publication import bind_publication, public_facts
 from mapapp.kinds.tables.make.counts import count_people, count_values, read_ground
 from mapapp.kinds.tables.make.spec import TableSpec
@@ -57,14 +57,14 @@ def write_table(path: Path, source: Path, *, rows: str = "county", flows: str = 
         pandas.concat([part[end].assign(table=place) for place, part in enumerate(made)]) for end in (0, 1)
     )
     facts = public_facts(store.manifest)
-    with writing_store(path, "table") as writer:
+    with write_store(path, "table") as writer:
         for table in (*GEOGRAPHY, *(table for table in BASE_TABLES if store.has_table(table.name))):
             writer.copy_table(store, table.name)
         writer.table("table_cells", cells)
         writer.table("table_prior", prior)
         writer.facts(**facts)
         claims = certificate(rows, flows, n_decisions=max(len(cells), 1))
-        writer.document("certificate.json", bind_publication(claims, facts, writer.listed()))
+        writer.document("certificate.json", bind_publication(claims, facts, writer.list_files()))
     return path
 
 
@@ -219,7 +219,7 @@ def write_later_jobs(path: Path, source: Path, *, keep: float = 0.9, seed: int =
     jobs = store.table("jobs")
     count = numpy.random.default_rng(seed).binomial(jobs["count"].to_numpy(), keep)
     kept = {name: value for name, value in store.manifest.items() if name not in _WRITTEN}
-    with writing_store(path, "dataset") as writer:
+    with write_store(path, "dataset") as writer:
         for table in TABLES["dataset"]:
             if table.name == "jobs":
                 writer.table("jobs", jobs.assign(count=count)[count > 0])

@@ -89,13 +89,13 @@ def stay_apart(inverse_theta: float, n_points: int, n_workers: int, price: float
     moved = np.arange(min(n_workers, n_points - 1) + 1, dtype=np.float64)
     weight = (
         _log_choose(n_workers, moved)
-        + _log_placed(moved, n_points, n_workers, price)
+        + _log_ways(moved, n_points, n_workers, price)
         - moved * math.log(inverse_theta)
     )
     return float(1.0 - np.exp(weight - logsumexp(weight)) @ moved / n_workers)
 
 
-def _log_placed(moved: Floats, n_points: int, n_workers: int, price: float) -> Floats:
+def _log_ways(moved: Floats, n_points: int, n_workers: int, price: float) -> Floats:
     """Return the logarithm of the weight of all ways to place the moved workers: C(k - 1, J) without a price."""
     if price == 1.0:
         return _log_choose(n_points - 1, moved)
@@ -106,8 +106,10 @@ def _log_placed(moved: Floats, n_points: int, n_workers: int, price: float) -> F
     possible = (joined >= 0) & (joined <= n_workers - 1) & (new <= n_points - n_workers)
     old = np.where(possible, joined, 0.0)
     fresh = np.where(possible, new, 0.0)
-    each = _log_choose(n_points - n_workers, fresh) + _log_choose(n_workers - 1, old) - old * math.log(price)
-    return np.asarray(logsumexp(np.where(possible, each, -np.inf), axis=1))
+    log_ways = (
+        _log_choose(n_points - n_workers, fresh) + _log_choose(n_workers - 1, old) - old * math.log(price)
+    )
+    return np.asarray(logsumexp(np.where(possible, log_ways, -np.inf), axis=1))
 
 
 def _log_choose(n: int, taken: Floats) -> Floats:

@@ -180,11 +180,11 @@ def certify_classes(
     _require_paper(privacy)
     require_tracts(prior, classes)
     c = cautious_c(privacy.epsilon)
-    weights = _sorted_weights(prior)
+    weights = _sort_weights(prior)
     min_weight = _units_of_theorem_4_1(classes.published_count, c)
     drawn = np.flatnonzero(classes.published_count > 0)
     if c > 2 and not classes.is_published and drawn.size:
-        found = np.empty(drawn.shape[0], dtype=np.int64)
+        least_weight = np.empty(drawn.shape[0], dtype=np.int64)
         kernels.search_classes(
             prior.support_ptr,
             classes.tract[drawn],
@@ -193,9 +193,9 @@ def certify_classes(
             min_weight[drawn],
             c,
             lowered_delta(privacy.delta),
-            found,
+            least_weight,
         )
-        min_weight[drawn] = found
+        min_weight[drawn] = least_weight
     return _account(prior, classes, min_weight, privacy, weights)
 
 
@@ -231,7 +231,7 @@ def certify_weights(
             "min_weight must hold one weight of at least one unit (2^-20) per class; a weight that is rounded "
             "to zero protects no one"
         )
-    return _account(prior, classes, min_weight, privacy, _sorted_weights(prior))
+    return _account(prior, classes, min_weight, privacy, _sort_weights(prior))
 
 
 def _account(
@@ -275,7 +275,7 @@ def _units_of_theorem_4_1(published_count: Ints, c: float) -> Ints:
     return np.maximum(units.astype(np.int64), 1)
 
 
-def _sorted_weights(prior: SupportTable) -> tuple[Ints, Ints]:
+def _sort_weights(prior: SupportTable) -> tuple[Ints, Ints]:
     """Base weights sorted within tracts, and their suffix sums with a closing 0 per tract."""
     ordered = np.empty_like(prior.base_weight)
     suffix = np.empty(ordered.shape[0] + prior.support_ptr.shape[0] - 1, dtype=np.int64)

@@ -186,7 +186,7 @@ def certify_sound(
     if allow_unpruned and heavy.any():
         # Nothing is pruned at such weights anyway; the least weights that hold without pruning are never larger.
         prune = ~heavy
-        _search(_unpruned(prior), classes, heavy, privacy, threads, min_weight)
+        _search(_keep_all_points(prior), classes, heavy, privacy, threads, min_weight)
     return _account(prior, classes, min_weight, prune, privacy, threads)
 
 
@@ -284,7 +284,7 @@ def _search(
     run_ranges(search, _work(lists), threads)
 
 
-def _unpruned(prior: SupportTable) -> SupportTable:
+def _keep_all_points(prior: SupportTable) -> SupportTable:
     """The same prior with every point certain to stay."""
     return SupportTable(
         support_ptr=prior.support_ptr,
@@ -309,7 +309,7 @@ def _account(
     promise = Promise(lowered_exponential(privacy.epsilon), limit, np.log(limit * np.array(_SHARES_FOR_MASS)))
     _bound(_class_lists(prior, classes, prune), promise, threads, min_weight, evidence)
     if not prune.all():
-        unpruned = _class_lists(_unpruned(prior), classes, ~prune)
+        unpruned = _class_lists(_keep_all_points(prior), classes, ~prune)
         _bound(unpruned, promise, threads, min_weight, evidence)
     delta = terms[:, kernels.DELTA]
     rule = np.where(delta == 0.0, RULE_PURE, RULE_TAILS).astype(np.int8)

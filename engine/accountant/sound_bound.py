@@ -157,11 +157,11 @@ def least_sound_weight(
     tract = Tract(base, retentions, times, order, order[: int(kept < RETENTION_UNITS)])
     space = kernels.Groups(np.empty_like(base), np.empty_like(base), np.empty_like(base))
     e, limit = lowered_exponential(epsilon_final), lowered_delta(delta)
-    weight, found = 0, m
+    weight, safe_count = 0, m
     for above_one in (False, True):
         if weight == 0:
-            weight, found = search_side(n, m, above_one, 12, tract, e, limit, space, tail_space())
-    return SoundWeight(weight / WEIGHT_UNITS, SOUND_PURE if found >= m else SOUND_TAILS)
+            weight, safe_count = search_side(n, m, above_one, 12, tract, e, limit, space, tail_space())
+    return SoundWeight(weight / WEIGHT_UNITS, SOUND_PURE if safe_count >= m else SOUND_TAILS)
 
 
 def comparable_epsilon_final(epsilon: Number, min_retention: Number) -> Fraction:

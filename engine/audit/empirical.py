@@ -213,11 +213,11 @@ def accuracy_by_size(value: Ints, truth: Ints, n: Ints) -> list[SizeAccuracy]:
         One for each of `SIZE_CLASSES`.
     """
     right = _right(value, truth)
-    found = []
+    accuracies = []
     for least, greatest in SIZE_CLASSES:
         here = (n >= least) & (True if greatest is None else n <= greatest)
-        found.append(SizeAccuracy(least, greatest, int(here.sum()), int(right[here].sum())))
-    return found
+        accuracies.append(SizeAccuracy(least, greatest, int(here.sum()), int(right[here].sum())))
+    return accuracies
 
 
 def calibration(predictions: Predictions, truth: Ints, *, n_bins: int = 10) -> Calibration:

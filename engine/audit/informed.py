@@ -278,7 +278,7 @@ def informed_attack(
             f"{shares.size} shares for {support.base_weight.size} support points: give one each"
         )
     _require_published(synthesizers, published, support)
-    found = np.empty((synthesizers.worker_point.size, BELIEFS))
+    predicted = np.empty((synthesizers.worker_point.size, BELIEFS))
     cells = Cells(
         workers=PointLists(synthesizers.worker_ptr, synthesizers.worker_point),
         published=PointLists(published.synthetic_ptr, published.synthetic_point),
@@ -286,13 +286,13 @@ def informed_attack(
         support_ptr=support.support_ptr,
     )
     beliefs = _prior_beliefs(synthesizers, support, shares, prior)
-    likelihood.attack(_Attack(synthesizers, support, cells, beliefs, found), epsilon, threads)
+    likelihood.attack(_Attack(synthesizers, support, cells, beliefs, predicted), epsilon, threads)
     return InformedPredictions(
-        without_release=Predictions(found[:, 0].astype(np.int64), found[:, 1].copy()),
-        with_release=Predictions(found[:, 3].astype(np.int64), found[:, 4].copy()),
-        truth_without=found[:, 2].copy(),
-        truth_with=found[:, 5].copy(),
-        spread=found[:, 6].copy(),
+        without_release=Predictions(predicted[:, 0].astype(np.int64), predicted[:, 1].copy()),
+        with_release=Predictions(predicted[:, 3].astype(np.int64), predicted[:, 4].copy()),
+        truth_without=predicted[:, 2].copy(),
+        truth_with=predicted[:, 5].copy(),
+        spread=predicted[:, 6].copy(),
     )
 
 

@@ -71,16 +71,16 @@ def lookup(
         raise ParameterError(
             f"{len(keys_victims)} keys of victims and {len(keys_release)} of records: give as many of each"
         )
-    found = _by_prior(keys_victims[0].size, prior)
+    predictions = _predict_by_prior(keys_victims[0].size, prior)
     left = np.arange(keys_victims[0].size)
     for records, victims in zip(keys_release, keys_victims, strict=True):
         groups = _group(records, values_release, prior)
         place, is_known = _find(groups.key, victims[left])
         here, at = left[is_known], place[is_known]
-        found.value[here] = groups.first[at]
-        found.belief[here] = groups.first_count[at] / groups.n_records[at]
+        predictions.value[here] = groups.first[at]
+        predictions.belief[here] = groups.first_count[at] / groups.n_records[at]
         left = left[~is_known]
-    return found
+    return predictions
 
 
 def lookup_without_victim(keys: Sequence[Ints], values: Ints, prior: FloatArray) -> Predictions:
@@ -105,18 +105,18 @@ def lookup_without_victim(keys: Sequence[Ints], values: Ints, prior: FloatArray)
         As :func:`lookup`.
     """
     _require_levels(keys, values, prior)
-    found = _by_prior(values.size, prior)
+    predictions = _predict_by_prior(values.size, prior)
     left = np.arange(values.size)
     for records in keys:
         groups = _group(records, values, prior)
         place = np.searchsorted(groups.key, records[left])
         has_others = groups.n_records[place] > 1
         here, at = left[has_others], place[has_others]
-        value, count = _without(groups, at, values[here], prior)
-        found.value[here] = value
-        found.belief[here] = count / (groups.n_records[at] - 1)
+        value, count = _drop_victim(groups, at, values[here], prior)
+        predictions.value[here] = value
+        predictions.belief[here] = count / (groups.n_records[at] - 1)
         left = left[~has_others]
-    return found
+    return predictions
 
 
 def majority(truth: Ints, n_values: int) -> Predictions:
@@ -130,7 +130,7 @@ def majority(truth: Ints, n_values: int) -> Predictions:
     """
     counts = np.bincount(truth, minlength=n_values)
     share = counts / max(truth.size, 1)
-    return _by_prior(truth.size, share)
+    return _predict_by_prior(truth.size, share)
 
 
 def public_prior(ptr: Ints, share: FloatArray, group: Ints) -> Predictions:
@@ -171,7 +171,7 @@ def _require_levels(keys: Sequence[Ints], values: Ints, prior: FloatArray) -> No
         raise ParameterError(f"values outside 0 to {prior.size - 1}: give a prior for every value")
 
 
-def _by_prior(n: int, prior: FloatArray) -> Predictions:
+def _predict_by_prior(n: int, prior: FloatArray) -> Predictions:
     best = int(prior.argmax())
     return Predictions(value=np.full(n, best, dtype=np.int64), belief=np.full(n, float(prior[best])))
 
@@ -206,7 +206,7 @@ def _group(keys: Ints, values: Ints, prior: FloatArray) -> _Groups:
     )
 
 
-def _without(groups: _Groups, at: Ints, own: Ints, prior: FloatArray) -> tuple[Ints, Ints]:
+def _drop_victim(groups: _Groups, at: Ints, own: Ints, prior: FloatArray) -> tuple[Ints, Ints]:
     """The most frequent value, and its count, of each group after one record with the value `own` has left."""
     first, second = groups.first[at], groups.second[at]
     first_count, second_count = groups.first_count[at] - (first == own), groups.second_count[at]

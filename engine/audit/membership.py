@@ -134,10 +134,10 @@ def share_right(with_worker: FloatArray, without_worker: FloatArray) -> float:
 
 def _thresholds(larger: FloatArray, smaller: FloatArray) -> FloatArray:
     """Scores that may separate the two, some of them if there are many."""
-    found = np.unique(np.concatenate((larger, smaller)))
-    if found.size <= _MOST_EVENTS:
-        return found
-    return found[np.unique(np.linspace(0, found.size - 1, _MOST_EVENTS).astype(np.int64))]
+    scores = np.unique(np.concatenate((larger, smaller)))
+    if scores.size <= _MOST_EVENTS:
+        return scores
+    return scores[np.unique(np.linspace(0, scores.size - 1, _MOST_EVENTS).astype(np.int64))]
 
 
 def _bound(

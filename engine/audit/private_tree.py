@@ -112,11 +112,11 @@ def level_epsilon(epsilon: float, height: int, levels: LevelBudget, n_attributes
         raise ParameterError(f"levels = {levels!r}: give one of {', '.join(get_args(LevelBudget))}")
     depth = np.arange(height + 1.0)
     if levels == "leaf":
-        return _divided(epsilon, (depth == height).astype(np.float64))
+        return _divide_epsilon(epsilon, (depth == height).astype(np.float64))
     if levels == "optimal":
         return optimal_epsilon(epsilon, 2.0 ** (depth * (1 - 1 / n_attributes)))
     share = _QUAD_TREE_RATE**depth if levels == "geometric" else np.ones(height + 1)
-    return _divided(epsilon, share)
+    return _divide_epsilon(epsilon, share)
 
 
 def optimal_epsilon(epsilon: float, n_touched: npt.ArrayLike) -> FloatArray:
@@ -133,7 +133,7 @@ def optimal_epsilon(epsilon: float, n_touched: npt.ArrayLike) -> FloatArray:
     share = np.cbrt(as_amounts("n_touched", n_touched))
     if share.size == 0 or not np.all(share > 0):
         raise ParameterError("n_touched has a level that no query touches: give numbers above 0")
-    return _divided(epsilon, share)
+    return _divide_epsilon(epsilon, share)
 
 
 def require_epsilon(epsilon: float) -> None:
@@ -142,7 +142,7 @@ def require_epsilon(epsilon: float) -> None:
         raise ParameterError(f"epsilon = {epsilon}: give a number above 0")
 
 
-def _divided(epsilon: float, share: FloatArray) -> FloatArray:
+def _divide_epsilon(epsilon: float, share: FloatArray) -> FloatArray:
     divided: FloatArray = epsilon * share / share.sum()
     return divided
 

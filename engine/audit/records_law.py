@@ -78,8 +78,8 @@ def try_laws(acceptance: Acceptance, sizes: IntArray, others: int) -> tuple[TryL
     return _law(float(own_without), rest, n), _law(float(own_with), rest, n + 1)
 
 
-def _law(own: float, other: float, n: int) -> TryLaw:
-    return TryLaw(own / n, other / n, 1.0 - (own + other) / n)
+def _law(own: float, others: float, n: int) -> TryLaw:
+    return TryLaw(own / n, others / n, 1.0 - (own + others) / n)
 
 
 def most_exposed(acceptance: Acceptance, sizes: IntArray, n_tries: int) -> int:

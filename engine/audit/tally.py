@@ -138,19 +138,21 @@ class BeliefTally:
         n_bins = int(self._tallies.workers.shape[1])
         return min(int(belief * n_bins), n_bins - 1)
 
-    def by_class(self) -> list[ClassTally]:
+    def tally_classes(self) -> list[ClassTally]:
         """One for each of `SIZE_CLASSES`."""
         n_classes = self._tallies.workers.shape[0]
-        return [self._tally((slice(one, one + 1), slice(None))) for one in range(n_classes)]
+        return [
+            self._tally((slice(size_class, size_class + 1), slice(None))) for size_class in range(n_classes)
+        ]
 
-    def of_all(self) -> ClassTally:
+    def tally_all(self) -> ClassTally:
         """All workers."""
         return self._tally((slice(None), slice(None)))
 
-    def by_bin(self) -> list[ClassTally]:
+    def tally_bins(self) -> list[ClassTally]:
         """One for each bin of belief."""
         n_bins = self._tallies.workers.shape[1]
-        return [self._tally((slice(None), slice(one, one + 1))) for one in range(n_bins)]
+        return [self._tally((slice(None), slice(bin_index, bin_index + 1))) for bin_index in range(n_bins)]
 
     @property
     def edges(self) -> FloatArray:

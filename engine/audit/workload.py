@@ -107,16 +107,16 @@ def median_relative_error(true_count: npt.ArrayLike, answered: npt.ArrayLike) ->
 
     Source: C13, Definition 2.
     """
-    truth, found = np.asarray(true_count, dtype=np.float64), np.asarray(answered, dtype=np.float64)
-    if truth.shape != found.shape or truth.ndim != 1 or truth.size == 0:
+    truth, answers = np.asarray(true_count, dtype=np.float64), np.asarray(answered, dtype=np.float64)
+    if truth.shape != answers.shape or truth.ndim != 1 or truth.size == 0:
         raise ParameterError(
-            f"{found.shape} answers to {truth.shape} queries: give one answer to each, at least one"
+            f"{answers.shape} answers to {truth.shape} queries: give one answer to each, at least one"
         )
     if not np.all(truth > 0):
         raise ParameterError(
             f"a query has a true count of {truth.min():g}: its relative error is not defined"
         )
-    return float(np.median(np.abs(found - truth) / truth))
+    return float(np.median(np.abs(answers - truth) / truth))
 
 
 def _widths(name: str, window: float, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -62,9 +62,9 @@ def look_up_homes(
     for values in (truth, released):
         _require_values(values, truth.size, prior.size)
     space = ValueSpace(np.zeros(prior.size, np.int32), np.zeros(truth.size, np.int64))
-    found = _nothing(truth.size)
-    look_up_cells(Workplaces(cells, workers), truth, released, prior, space, found)
-    return _lookups(found)
+    looked_up = _make_empty(truth.size)
+    look_up_cells(Workplaces(cells, workers), truth, released, prior, space, looked_up)
+    return _lookups(looked_up)
 
 
 def look_up_segments(
@@ -107,9 +107,9 @@ def look_up_segments(
     ends = np.flatnonzero(np.append(np.diff(margin[order]), 1)) + 1 if order.size else order
     groups = Margins(np.concatenate(([0], ends)).astype(np.int64), order.astype(np.int64), band, workers)
     real, made = (np.zeros((n_homes, prior.size), np.int32) for _ in homes)
-    found = _nothing(n_workers)
-    look_up_bands(groups, homes, prior, (real, made), found)
-    return _lookups(found)
+    looked_up = _make_empty(n_workers)
+    look_up_bands(groups, homes, prior, (real, made), looked_up)
+    return _lookups(looked_up)
 
 
 def _worker_ptr(worker_ptr: Ints, n_workers: int) -> Ints:
@@ -124,9 +124,9 @@ def _require_values(values: Ints, n: int, n_values: int) -> None:
         raise ParameterError(f"{values.size} values for {n}: give one each, from 0 to {n_values - 1}")
 
 
-def _nothing(n_workers: int) -> LookedUp:
+def _make_empty(n_workers: int) -> LookedUp:
     return LookedUp(np.empty((3, n_workers), np.int64), np.empty((3, n_workers)))
 
 
-def _lookups(found: LookedUp) -> Lookups:
-    return Lookups(*(Predictions(value, belief) for value, belief in zip(*found, strict=True)))
+def _lookups(looked_up: LookedUp) -> Lookups:
+    return Lookups(*(Predictions(value, belief) for value, belief in zip(*looked_up, strict=True)))

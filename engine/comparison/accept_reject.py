@@ -139,7 +139,7 @@ def synthesize_accepted(
     """
     if not 1 <= rounds <= 1 << 24:
         raise ParameterError(f"rounds = {rounds}: allowed are 1 to 2^24")
-    checked = _checked_ratio(ratio, synthesizers)
+    checked = _check_ratio(ratio, synthesizers)
     drawn = synthesize(key, synthesizers, support, certain_above=certain_above, threads=threads)
     points = drawn.synthetic_point.copy()
     places = np.arange(synthesizers.tract.size)
@@ -150,7 +150,7 @@ def synthesize_accepted(
         )
         if accepted.all():
             break
-        part, places = _taken(part, np.flatnonzero(~accepted)), places[~accepted]
+        part, places = _take_synthesizers(part, np.flatnonzero(~accepted)), places[~accepted]
         part_drawn = synthesize(
             attempt_key(key, attempt), part, support, certain_above=certain_above, threads=threads
         )
@@ -180,7 +180,7 @@ def is_accepted(
     """
     if synthesizers.prunes is not None and not synthesizers.prunes.all():
         raise ParameterError("a synthesizer does not prune: accept/reject is certified for those that do")
-    checked = _checked_ratio(ratio, synthesizers)
+    checked = _check_ratio(ratio, synthesizers)
     if drawn.synthetic_ptr.size != checked.size + 1:
         raise ParameterError(
             "drawn and synthesizers differ in number: give what synthesize returned for them"
@@ -199,7 +199,7 @@ def is_accepted(
     return accepted
 
 
-def _checked_ratio(ratio: Ints, synthesizers: Synthesizers) -> Ints:
+def _check_ratio(ratio: Ints, synthesizers: Synthesizers) -> Ints:
     """One ratio per synthesizer, from 1 to less than 2^22, which keeps the kernel's products in 64 bits."""
     checked: Ints = as_int("ratio", ratio, low=_RATIO_ONE, high=(1 << 42) - 1)
     if checked.size != synthesizers.tract.size:
@@ -240,8 +240,8 @@ def _accounting(sound: SoundAccounting, privacy: PrivacyParameters) -> AcceptedA
     """Ratios that follow from the accounting of the mechanism drawn from."""
     e = _allowed_ratio(privacy)
     kappas, position = np.unique(sound.terms[:, sound_kernels.KAPPA], return_inverse=True)
-    found = [int(e * _RATIO_ONE / Fraction(float(kappa))) for kappa in kappas]
-    ratio = np.array(found, dtype=np.int64)[position.reshape(-1)]
+    ratios = [int(e * _RATIO_ONE / Fraction(float(kappa))) for kappa in kappas]
+    ratio = np.array(ratios, dtype=np.int64)[position.reshape(-1)]
     return AcceptedAccounting(sound=sound, ratio=ratio)
 
 
@@ -259,7 +259,7 @@ def _positions(ptr: Ints, places: Ints) -> Ints:
     return positions
 
 
-def _taken(synthesizers: Synthesizers, places: Ints) -> Synthesizers:
+def _take_synthesizers(synthesizers: Synthesizers, places: Ints) -> Synthesizers:
     """Some of the synthesizers, in the order of ``places``."""
     ptr = synthesizers.worker_ptr
     published_count, prunes = synthesizers.published_count, synthesizers.prunes

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from engine.comparison.kernels import histograms as kernels
 from engine.errors import OverflowRefusedError, ParameterError
 from engine.kernels.arrays import Addresses, PointLists
-from engine.mechanisms.chances import exponential_bounds, geometric_digits, with_digits
+from engine.mechanisms.chances import draw_with_digits, exponential_bounds, geometric_digits
 from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints, check_fit, refuse_run_out
 from engine.mechanisms.thetas import LEAST_NOISE_EPSILON
 from engine.parameters import LARGEST_EPSILON, Number, exact_fraction
@@ -67,7 +67,7 @@ def draw_histogram(
             lambda start, stop: draw((start, stop), inputs, chances, short, synthetic), work, threads
         )
 
-    statuses = with_digits(over_ranges)
+    statuses = draw_with_digits(over_ranges)
     refuse_run_out(statuses, synthesizers)
     if min(statuses, default=kernels.DONE) <= kernels.TOO_LARGE:
         # Which synthesizer it is depends on noisy counts and is not reported; the remedy is the same for all.
@@ -112,9 +112,9 @@ def gap_digits(rate: Fraction, n_digits: int) -> Ints:
 
     def base(place: int, bits: int) -> tuple[int, int]:
         work = bits + 2 * place + 16
-        one = 1 << work
+        scale = 1 << work
         q_low, q_high = exponential_bounds(rate, work)
-        low, high = (one << work) // (one + q_high), -(-(one << work) // (one + q_low))
+        low, high = (scale << work) // (scale + q_high), -(-(scale << work) // (scale + q_low))
         for _ in range(place):
             low, high = low * low >> work, -(-high * high >> work)
         return low >> (work - bits), -(-high >> (work - bits))

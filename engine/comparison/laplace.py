@@ -17,7 +17,7 @@ from engine.comparison.kernels.histograms import HistogramInputs, LaplaceNoise, 
 from engine.kernels.arrays import PointLists
 from engine.kernels.chacha import STREAM_FIELDS, open_stream
 from engine.kernels.noise import fill_noise
-from engine.mechanisms.chances import noise_digits, with_digits
+from engine.mechanisms.chances import draw_with_digits, noise_digits
 from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints
 from engine.parameters import Number, exact_fraction
 from engine.streams import SecretKey, Stage, check_addresses
@@ -103,5 +103,5 @@ def laplace_noise(
         open_stream(int(Stage.NOISE), first[0], second[0], stream)
         fill_noise(key.words, stream, noise_digits(exact, n_digits), short, values)
 
-    with_digits(draw)
+    draw_with_digits(draw)
     return values

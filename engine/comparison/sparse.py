@@ -64,13 +64,13 @@ def least_threshold(epsilon: Number, delta: Number) -> Threshold:
     if not 0 < allowed < 1:
         raise ParameterError(f"delta is {float(allowed):g}; it must lie strictly between 0 and 1")
     bits = 128 + allowed.denominator.bit_length()
-    one = 1 << bits
+    scale = 1 << bits
     q_low = exponential_bounds(rate, bits)[0]
 
     def chance(above: int) -> Fraction:
         """Not below P(noise ≥ above), above ≥ 0."""
-        power = exponential_bounds(rate * above, bits)[1] if above else one
-        return Fraction(power, one + q_low)
+        power = exponential_bounds(rate * above, bits)[1] if above else scale
+        return Fraction(power, scale + q_low)
 
     # At or below the point where q^above = 2 delta, so that the search begins with more than the allowed chance.
     log_delta = math.log(allowed.numerator) - math.log(allowed.denominator)

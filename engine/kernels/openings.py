@@ -25,19 +25,19 @@ def lay_openings(
 ) -> int:
     """Lay out the first blocks of as many synthesizers from ``start`` on as there are lanes; return the end."""
     lane = 0
-    one = start
-    while one < stop:
-        n_blocks = first_blocks(ptr[one + 1] - ptr[one], bytes_each)
+    synthesizer = start
+    while synthesizer < stop:
+        n_blocks = first_blocks(ptr[synthesizer + 1] - ptr[synthesizer], bytes_each)
         if lane + n_blocks > WIDTH:
             break
         for number in range(n_blocks):
             lanes[lane] = number
             lanes[WIDTH + lane] = stage
-            lanes[2 * WIDTH + lane] = addresses.destination[one]
-            lanes[3 * WIDTH + lane] = addresses.segment[one]
+            lanes[2 * WIDTH + lane] = addresses.destination[synthesizer]
+            lanes[3 * WIDTH + lane] = addresses.segment[synthesizer]
             lane += 1
-        one += 1
-    return one
+        synthesizer += 1
+    return synthesizer
 
 
 @lean_jit

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 __all__ = [
     "digits_of",
+    "draw_with_digits",
     "exponential_bounds",
     "geometric_digits",
     "noise_digits",
-    "with_digits",
 ]
 
 Bounds = tuple[int, int]
@@ -99,8 +99,8 @@ def geometric_digits(base: Callable[[int, int], Bounds], n_digits: int) -> Digit
     def of_bit(place: int) -> Callable[[int], Bounds]:
         def bounds(bits: int) -> Bounds:
             low, high = base(place, bits)
-            one = 1 << bits
-            return (low << bits) // (one + low), -(-(high << bits) // (one + high))
+            scale = 1 << bits
+            return (low << bits) // (scale + low), -(-(high << bits) // (scale + high))
 
         return bounds
 
@@ -120,7 +120,7 @@ def noise_digits(rate: Fraction, n_digits: int) -> Digits:
     return geometric_digits(lambda place, bits: exponential_bounds(rate * (1 << place), bits), n_digits)
 
 
-def with_digits(draw: Callable[[int, Digits], _Drawn]) -> _Drawn:
+def draw_with_digits(draw: Callable[[int, Digits], _Drawn]) -> _Drawn:
     """Return ``draw(n_digits, short)``, repeated with twice the digits as long as it raises the flag ``short[0]``."""
     n_digits = _FIRST_DIGITS
     while True:

@@ -109,7 +109,9 @@ def clean_points(
             f"{coarsening.support_level.size} and {n_tracts} twice"
         )
     points = PointLists(drawn.synthetic_ptr, drawn.synthetic_point.copy())
-    ranges = _ranges(coarsening, shares, _counted(synthesizers, coarsening, noise, points), noise, ranges_mi)
+    ranges = _ranges(
+        coarsening, shares, _count_drawn(synthesizers, coarsening, noise, points), noise, ranges_mi
+    )
     cells = _cells_by_tract(synthesizers, n_tracts)
     addresses = Addresses(np.arange(n_tracts, dtype=np.int32), numbers, np.zeros(n_tracts, dtype=np.int64))
     most_points = int(coarsening.n_support.max(initial=0))
@@ -130,7 +132,7 @@ def clean_points(
     return SyntheticPoints(synthetic_ptr=points.ptr, synthetic_point=points.point)
 
 
-def _counted(
+def _count_drawn(
     synthesizers: Synthesizers, coarsening: Coarsening, noise: ExpectedNoise, points: PointLists
 ) -> PointSums:
     """Drawn workers of each point."""
@@ -179,7 +181,7 @@ def _ranges(
     first = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sums.occupied)))
     # Points without workers lose none and, as workers are added in proportion, gain none.
     n_occupied = int(first[-1])
-    changes = _changes(_expected(coarsening, share, sums, noise, limits))
+    changes = _changes(_compute_expected(coarsening, share, sums, noise, limits))
     lists = Ranges(
         first=first,
         taken=changes.taken,
@@ -207,7 +209,7 @@ class _Expected(NamedTuple):
     n_workers: tuple[list[int], list[int]]
 
 
-def _expected(
+def _compute_expected(
     coarsening: Coarsening, share: FloatArray, sums: RangeSums, noise: ExpectedNoise, limits: FloatArray
 ) -> _Expected:
     """What is expected without noise, in exact whole numbers."""
@@ -247,7 +249,7 @@ def _read_by_range(coarsening: Coarsening, share: FloatArray, workers: Ints, lim
     is_remainder = coarsening.support_level == LEVEL_REMAINDER
     has_remainder = np.bincount(tract[is_remainder], minlength=n_tracts)
 
-    def by_range(values: Ints) -> Ints:
+    def sum_by_range(values: Ints) -> Ints:
         added = np.zeros(n_tracts * n_ranges, dtype=np.int64)
         np.add.at(added, group, values)
         return added.reshape(n_tracts, n_ranges)
@@ -255,8 +257,8 @@ def _read_by_range(coarsening: Coarsening, share: FloatArray, workers: Ints, lim
     # The remainder's own, 2^-20 of a worker at a time.
     last = np.zeros(n_tracts, dtype=np.int64)
     last[tract[is_remainder]] = workers[is_remainder]
-    parts = by_range(has_remainder[tract] * np.floor(share * _ONE).astype(np.int64))
-    return by_range(np.where(is_remainder, 0, workers)) + ((last[:, None] * parts) >> FREED_BITS)
+    parts = sum_by_range(has_remainder[tract] * np.floor(share * _ONE).astype(np.int64))
+    return sum_by_range(np.where(is_remainder, 0, workers)) + ((last[:, None] * parts) >> FREED_BITS)
 
 
 class _Changes(NamedTuple):
@@ -270,7 +272,7 @@ class _Changes(NamedTuple):
 def _changes(expected: _Expected) -> _Changes:
     """What is expected without noise, scaled to the tract's workers, less what was drawn: in exact whole numbers."""
     n_tracts, n_ranges = expected.drawn.shape
-    found = _Changes(*np.zeros((3, n_tracts * n_ranges), dtype=np.int64))
+    changes = _Changes(*np.zeros((3, n_tracts * n_ranges), dtype=np.int64))
     for tract, counts in enumerate(expected.drawn.tolist()):
         kinds = [
             (n_workers[tract], of_kind[tract], sum(of_kind[tract]))
@@ -286,9 +288,9 @@ def _changes(expected: _Expected) -> _Changes:
             wanted = sum(n * of_range[number] * (total // whole) for n, of_range, whole in kinds)
             surplus = count * total - wanted
             if surplus > 0:
-                found.taken[at] = surplus // total
-                found.chance[at] = (surplus % total << _CHANCE_BITS) // total
+                changes.taken[at] = surplus // total
+                changes.chance[at] = (surplus % total << _CHANCE_BITS) // total
             elif surplus < 0:
                 running += (-surplus << _CHANCE_BITS) // total
-            found.added[at] = running
-    return found
+            changes.added[at] = running
+    return changes

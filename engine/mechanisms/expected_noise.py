@@ -95,19 +95,19 @@ def expected_noise(
     )
     pooled = pool_cells(cells, unit, tract_number)
     thetas = unit_thetas(exponential_epsilon(epsilon), pooled.units, support)
-    freed = _freed(pooled.units, support, thetas, threads)
+    freed = _expect_freed(pooled.units, support, thetas, threads)
     if unit == "cell":
-        return ExpectedNoise(_by_tract(pooled.units, freed, support))
-    found = _read(pooled.units, support, thetas, threads)
-    freed[found.is_read] = 0
+        return ExpectedNoise(_sum_by_tract(pooled.units, freed, support))
+    point_counts = _read(pooled.units, support, thetas, threads)
+    freed[point_counts.is_read] = 0
     return ExpectedNoise(
-        _by_tract(pooled.units, freed, support),
-        _workers(pooled.units, found, support),
-        _of_cells(cells, pooled, found.is_read),
+        _sum_by_tract(pooled.units, freed, support),
+        _workers(pooled.units, point_counts, support),
+        _are_cells_read(cells, pooled, point_counts.is_read),
     )
 
 
-def _by_tract(units: Synthesizers, freed: Ints, support: SupportTable) -> Ints:
+def _sum_by_tract(units: Synthesizers, freed: Ints, support: SupportTable) -> Ints:
     by_tract = np.zeros(support.n_support.size, dtype=np.int64)
     np.add.at(by_tract, units.tract, freed)
     return by_tract
@@ -126,7 +126,7 @@ def _space(units: Synthesizers) -> FreedSpace:
     )
 
 
-def _freed(units: Synthesizers, support: SupportTable, thetas: Thetas, threads: int) -> Ints:
+def _expect_freed(units: Synthesizers, support: SupportTable, thetas: Thetas, threads: int) -> Ints:
     """Workers whom each unit is expected to have freed."""
     workers = PointLists(units.worker_ptr, units.worker_point)
     expected = np.zeros(units.tract.size, dtype=np.int64)
@@ -144,7 +144,7 @@ def _read(units: Synthesizers, support: SupportTable, thetas: Thetas, threads: i
     """What units of more than 20 workers show of their points."""
     workers = PointLists(units.worker_ptr, units.worker_point)
     n_workers = units.worker_point.size
-    found = PointCounts(
+    point_counts = PointCounts(
         np.zeros(units.tract.size, dtype=np.bool_),
         np.zeros(units.tract.size, dtype=np.int64),
         np.zeros(n_workers, dtype=np.int32),
@@ -155,23 +155,23 @@ def _read(units: Synthesizers, support: SupportTable, thetas: Thetas, threads: i
     def run(start: int, stop: int) -> int:
         space = _space(units)
         return read_units_range(
-            (start, stop), workers, units.tract, support.n_support, thetas, least, space, found
+            (start, stop), workers, units.tract, support.n_support, thetas, least, space, point_counts
         )
 
     run_ranges(run, units.n_likelihood + 1, threads)
-    return found
+    return point_counts
 
 
-def _workers(units: Synthesizers, found: PointCounts, support: SupportTable) -> Ints:
+def _workers(units: Synthesizers, point_counts: PointCounts, support: SupportTable) -> Ints:
     """Real workers of each support point, added up over the units that were read."""
-    everywhere = _by_tract(units, found.empty, support)
+    everywhere = _sum_by_tract(units, point_counts.empty, support)
     workers = np.repeat(everywhere, support.n_support)
     tract = np.repeat(units.tract, units.n_likelihood)
-    np.add.at(workers, support.support_ptr[tract] + found.point, found.more)
+    np.add.at(workers, support.support_ptr[tract] + point_counts.point, point_counts.more)
     return workers
 
 
-def _of_cells(cells: Synthesizers, pooled: Pooled, is_read: Bools) -> Bools:
+def _are_cells_read(cells: Synthesizers, pooled: Pooled, is_read: Bools) -> Bools:
     """Whether the unit of each cell was read; cells without workers may say anything."""
     n = cells.n_likelihood[pooled.order]
     unit = np.searchsorted(pooled.units.worker_ptr, np.cumsum(n) - n, side="right") - 1

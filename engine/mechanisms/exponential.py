@@ -208,7 +208,7 @@ def unit_thetas(epsilon: Fraction, synthesizers: Synthesizers, support: SupportT
             f"a synthesizer has {n_workers.max():,} workers, a tract {n_points.max():,} support points: at most "
             f"{MOST_WORKERS - 1:,} and {MOST_POINTS - 1:,} can be drawn: split the workers into more segments"
         )
-    return _by_class(
+    return _look_up_laws(
         _laws_drawn(epsilon),
         support,
         synthesizers.tract,
@@ -222,19 +222,19 @@ def _laws_drawn(epsilon: Fraction) -> Callable[[int, int], tuple[int, int, int]]
 
     @cache
     def of(points: int, workers: int) -> tuple[int, int, int]:
-        return _drawn(law_of(epsilon, points, workers))
+        return _reduce_theta(law_of(epsilon, points, workers))
 
     return of
 
 
-def _drawn(law: TableLaw) -> tuple[int, int, int]:
+def _reduce_theta(law: TableLaw) -> tuple[int, int, int]:
     """Theta in lowest terms and the price. Without a price, 1 / theta is rounded down to enough bits for the kernel."""
     cut = max(0, law.inverse_theta.bit_length() - _DRAWN_BITS)
     theta = Fraction(1 << THETA_BITS >> cut, law.inverse_theta >> cut)
     return theta.numerator, theta.denominator, law.price
 
 
-def _by_class(
+def _look_up_laws(
     law: Callable[[int, int], tuple[int, int, int]],
     support: SupportTable,
     tract: npt.NDArray[np.int32],

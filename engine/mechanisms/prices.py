@@ -62,7 +62,7 @@ def law_of(epsilon: Fraction, n_points: int, n_workers: int) -> TableLaw:
     """
     if not 1 < n_workers <= MOST_EXACT_WORKERS or n_points == 1:
         return unpriced_law(epsilon, n_points, n_workers)
-    priced = _priced(epsilon, n_points, n_workers)
+    priced = _find_priced_law(epsilon, n_points, n_workers)
     if priced is not None and _helps_surely(priced, epsilon, n_workers, n_points):
         return priced
     plain = unpriced_law(epsilon, n_points, n_workers)
@@ -74,7 +74,7 @@ def unpriced_law(epsilon: Fraction, n_points: int, n_workers: int) -> TableLaw:
     return TableLaw(inverse_theta(epsilon, n_points, n_workers), PRICE_UNITS)
 
 
-def _priced(epsilon: Fraction, n_points: int, n_workers: int) -> TableLaw | None:
+def _find_priced_law(epsilon: Fraction, n_points: int, n_workers: int) -> TableLaw | None:
     """Return a certified law with a price below 1, or None if none is found."""
     growth = least_growth(epsilon)
     partitions, space = _partitions(), _space()
@@ -91,14 +91,14 @@ def _priced(epsilon: Fraction, n_points: int, n_workers: int) -> TableLaw | None
         )
         if not math.isfinite(ratio):
             return None
-        allowed = _allowed(growth, ratio, n_points)
+        allowed = _find_largest_inverse(growth, ratio, n_points)
         if inverse <= allowed:
             return TableLaw(inverse, price)
         inverse = allowed - 1
     return None
 
 
-def _allowed(growth: Fraction, ratio: float, n_points: int) -> int:
+def _find_largest_inverse(growth: Fraction, ratio: float, n_points: int) -> int:
     """The largest 1 / theta, in units of 2^-20, that growth allows at most this ratio, whatever its rounding."""
     numerator, denominator = ratio.as_integer_ratio()
     # The ratio of two sums of products of numbers of at least 0, each rounded fewer than 2,000 + 32 k times on any way.
@@ -156,7 +156,7 @@ def _partitions() -> Partitions:
         first.append(len(every))
     number = {parts: place for place, parts in enumerate(every)}
     joined = [
-        sorted({number[one] for one in _with_one_more(parts)}) if sum(parts) < MOST_EXACT_WORKERS else []
+        sorted({number[larger] for larger in _add_worker(parts)}) if sum(parts) < MOST_EXACT_WORKERS else []
         for parts in every
     ]
     return Partitions(
@@ -165,7 +165,7 @@ def _partitions() -> Partitions:
         last=np.array([parts[-1] if parts else 0 for parts in every]),
         parts=np.array([len(parts) for parts in every]),
         joined_ptr=np.cumsum([0, *map(len, joined)]),
-        joined=np.array([one for each in joined for one in each]),
+        joined=np.array([partition for numbers in joined for partition in numbers]),
     )
 
 
@@ -177,11 +177,11 @@ def _partitions_of(n: int, largest: int) -> list[tuple[int, ...]]:
     ]
 
 
-def _with_one_more(parts: tuple[int, ...]) -> set[tuple[int, ...]]:
+def _add_worker(parts: tuple[int, ...]) -> set[tuple[int, ...]]:
     """The partitions after one more worker has joined a part or a new point."""
     points = (*parts, 0)
-    found = set()
+    larger = set()
     for joined in range(len(points)):
         counts = [count + (point == joined) for point, count in enumerate(points)]
-        found.add(tuple(sorted((count for count in counts if count), reverse=True)))
-    return found
+        larger.add(tuple(sorted((count for count in counts if count), reverse=True)))
+    return larger

@@ -94,15 +94,15 @@ def inverse_theta(epsilon: Fraction, n_points: int, n_workers: int) -> int:
     if n_workers == 1 or n_points == 1:
         return int(odds * THETA_UNITS)
     if n_workers > MOST_EXACT_WORKERS:
-        one = inverse_theta(epsilon, n_points, 1)
-        about = _crossing(
-            lambda inverse: _ratio_of_many(inverse, n_points), 1.0, one / THETA_UNITS, float(odds)
+        of_one_worker = inverse_theta(epsilon, n_points, 1)
+        about = _find_crossing(
+            lambda inverse: _ratio_of_many(inverse, n_points), 1.0, of_one_worker / THETA_UNITS, float(odds)
         )
-        return _last(lambda inverse: _keeps_many(inverse, n_points, odds), THETA_UNITS, one, about)
+        return _last(lambda inverse: _keeps_many(inverse, n_points, odds), THETA_UNITS, of_one_worker, about)
     # The ratio grows with n, so the answer lies between those of more workers and of one less.
     low = inverse_theta(epsilon, n_points, MOST_EXACT_WORKERS + 1)
     high = inverse_theta(epsilon, n_points, n_workers - 1)
-    about = _crossing(
+    about = _find_crossing(
         lambda inverse: _ratio_of_few(inverse, n_points, n_workers),
         low / THETA_UNITS,
         high / THETA_UNITS,
@@ -111,7 +111,7 @@ def inverse_theta(epsilon: Fraction, n_points: int, n_workers: int) -> int:
     return _last(lambda inverse: _keeps_few(inverse, n_points, n_workers, odds), low, high, about)
 
 
-def _crossing(ratio: Callable[[float], float], low: float, high: float, odds: float) -> int:
+def _find_crossing(ratio: Callable[[float], float], low: float, high: float, odds: float) -> int:
     """About the 1 / theta, in units of 2^-20, at which a rising ratio is the odds: by secants."""
     before, here = low, high
     excess_before, excess = ratio(before) - odds, ratio(here) - odds

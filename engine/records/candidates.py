@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import OverflowRefusedError, ParameterError
-from engine.mechanisms.chances import digits_of, noise_digits, with_digits
+from engine.mechanisms.chances import digits_of, draw_with_digits, noise_digits
 from engine.records.acceptance import Acceptance
 from engine.records.drawing import blocks
 from engine.records.groups import GroupTable, Seeds
@@ -139,7 +139,7 @@ def draw_candidates(
 
         return run_ranges(over_range, blocks(n), threads)
 
-    if max(with_digits(draw), default=-1) >= 0:
+    if max(draw_with_digits(draw), default=-1) >= 0:
         raise OverflowRefusedError("a random stream passed its 2^32 blocks: draw with another key")
     return Candidates(codes[passed], first + np.flatnonzero(passed))
 

@@ -83,15 +83,15 @@ def table_cells(child: int, size: int, sizes: Sequence[int], rules: Sequence[Rul
 
 def _combination(places: Sequence[int], sizes: Sequence[int]) -> Ints:
     """What some of the parents are in each configuration, as one number."""
-    found = np.zeros(1, dtype=np.int64)
+    combination = np.zeros(1, dtype=np.int64)
     for place, size in enumerate(sizes):
         values = np.arange(size) if place in places else np.zeros(size, dtype=np.int64)
-        found = (found[:, None] * (size if place in places else 1) + values).ravel()
-    return found
+        combination = (combination[:, None] * (size if place in places else 1) + values).ravel()
+    return combination
 
 
 def offsets(counts: Sequence[int] | Ints) -> Ints:
     """CSR offsets: int64[n + 1]."""
-    found = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(np.asarray(counts, dtype=np.int64), out=found[1:])
-    return found
+    ptr = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(np.asarray(counts, dtype=np.int64), out=ptr[1:])
+    return ptr

@@ -142,7 +142,9 @@ def find_min_seeds(
 
     k, factor = _FEWEST, _FACTORS[-1]
     while True:
-        best, factor = min((rough(k, one), one) for one in _around(factor, given))
+        best, factor = min(
+            (rough(k, trial_factor), trial_factor) for trial_factor in _list_factors(factor, given)
+        )
         if best <= target:
             break
         k *= 2
@@ -153,12 +155,12 @@ def find_min_seeds(
             )
     high = _least_by_rough_sums(k // 2 if k > _FEWEST else 1, k, lambda k: rough(k, factor) <= target)
     if given is None:
-        factor = _best_factor(lambda one: rough(high, one))
+        factor = _best_factor(lambda trial_factor: rough(high, trial_factor))
         high = _least_by_rough_sums(high * 3 // 4, high, lambda k: rough(k, factor) <= target)
     return _first_that_keeps(target, high, plan, lambda k: acceptance(k, factor))
 
 
-def _around(factor: float, given: Fraction | None) -> tuple[float, ...]:
+def _list_factors(factor: float, given: Fraction | None) -> tuple[float, ...]:
     """Factors to compare at the next k: the last best one and its neighbors, all of them at first."""
     if given is not None:
         return (1.0,)
@@ -173,7 +175,7 @@ def _best_factor(epsilon: Callable[[float], float]) -> float:
     best = (epsilon(_FACTORS[at]), _FACTORS[at])
     for _ in range(_FACTOR_STEPS):
         inner = low + (high - low) * _GOLDEN, high - (high - low) * _GOLDEN
-        left, right = ((epsilon(math.exp(one)), math.exp(one)) for one in inner)
+        left, right = ((epsilon(math.exp(log_factor)), math.exp(log_factor)) for log_factor in inner)
         best = min(best, left, right)
         low, high = (low, inner[1]) if left < right else (inner[0], high)
     return best[1]
@@ -201,7 +203,7 @@ def _first_that_keeps(
 
 def _rate(k: int, factor: float, plan: TriesPlan, fewest: int = 1) -> Fraction:
     """The rate of noise that is so many times the one that uses up all of delta."""
-    return _four_digits(factor * _rate_that_uses_delta(k, plan, fewest))
+    return _round_rate(factor * _rate_that_uses_delta(k, plan, fewest))
 
 
 def _acceptance(k: int, rate: Fraction, plan: TriesPlan, seed_floor: int | None = None) -> Acceptance:
@@ -224,7 +226,7 @@ def _rate_that_uses_delta(k: int, plan: TriesPlan, fewest: int) -> float:
     return rate
 
 
-def _four_digits(rate: float) -> Fraction:
+def _round_rate(rate: float) -> Fraction:
     places = 3 - math.floor(math.log10(rate))
     rounded = Fraction(math.ceil(rate * 10**places), 10**places) if places > 0 else Fraction(math.ceil(rate))
     return min(rounded, Fraction(LARGEST_RATE))
@@ -233,18 +235,18 @@ def _four_digits(rate: float) -> Fraction:
 def _rough_epsilon(acceptance: Acceptance, plan: TriesPlan) -> float:
     """About the epsilon, from some of the counts."""
     gamma = float(check_similarity(plan.similarity))
-    one = OneTry.of(acceptance, gamma, plan.n_min, MOST_COUNTS)
-    left = float(exact_fraction(plan.delta, "delta")) - plan.n_tries * one.delta0
+    one_try = OneTry.of(acceptance, gamma, plan.n_min, MOST_COUNTS)
+    left = float(exact_fraction(plan.delta, "delta")) - plan.n_tries * one_try.delta0
     if left <= 0:
         return math.inf
-    moment = LogMoment(one, acceptance, gamma)
-    found = math.inf
+    moment = LogMoment(one_try, acceptance, gamma)
+    least = math.inf
 
     def epsilons(orders: Floats) -> list[float]:
-        nonlocal found
-        each = epsilons_at(orders, plan.n_tries * moment.at(orders), left)
-        found = min(found, *each)
-        return each
+        nonlocal least
+        epsilon_of_order = epsilons_at(orders, plan.n_tries * moment.at(orders), left)
+        least = min(least, *epsilon_of_order)
+        return epsilon_of_order
 
     best_order(epsilons)
-    return found
+    return least

@@ -37,14 +37,14 @@ def advanced_composition(epsilon: float, delta: float, n_steps: int, slack: floa
 
 def most_epsilon_each(total: Fraction, n_steps: int, slack: float) -> Fraction:
     """The largest epsilon of each of many pure steps that compose to ``total``, by either kind, rounded down."""
-    each = total / n_steps
-    low, high = float(each), float(total)
+    step_epsilon = total / n_steps
+    low, high = float(step_epsilon), float(total)
     if slack <= 0:
-        return each
+        return step_epsilon
     for _ in range(_BINARY_STEPS):
         middle = (low + high) / 2
         if advanced_composition(middle, 0, n_steps, slack)[0] <= float(total) * (1 - 1e-9):
             low = middle
         else:
             high = middle
-    return max(each, Fraction(math.floor(low * 10**6), 10**6))
+    return max(step_epsilon, Fraction(math.floor(low * 10**6), 10**6))

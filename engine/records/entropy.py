@@ -18,7 +18,7 @@ import numpy.typing as npt
 from engine.errors import ParameterError
 from engine.kernels.chacha import STREAM_FIELDS, open_stream
 from engine.kernels.noise import fill_noise
-from engine.mechanisms.chances import noise_digits, with_digits
+from engine.mechanisms.chances import draw_with_digits, noise_digits
 from engine.streams import SecretKey, Stage
 
 __all__ = ["entropy", "entropy_sensitivity", "noisy_entropies", "paper_sensitivity", "symmetric_uncertainty"]
@@ -62,12 +62,12 @@ def _check_records(n_records: int) -> None:
         raise ParameterError(f"n = {n_records} records: entropies need at least 2")
 
 
-def symmetric_uncertainty(one: float, other: float, joint: float) -> float:
+def symmetric_uncertainty(first: float, second: float, joint: float) -> float:
     """Correlation of two attributes from their entropies and their joint entropy, cut to 0 to 1; 0 if both are 0.
 
     Source: P17 equation 5.
     """
-    total = one + other
+    total = first + second
     return 0.0 if total <= 0 else min(max(2 - 2 * joint / total, 0.0), 1.0)
 
 
@@ -96,7 +96,9 @@ def noisy_entropies(
     # Rounding moves two entropies apart by at most one unit, and floats by far less than another.
     rate = epsilon / (_SENSITIVITY_UNITS + 2)
     noise = entropy_noise(key, 0, rate, len(entropies))
-    return [(round(one / grid) + int(extra)) * grid for one, extra in zip(entropies, noise, strict=True)]
+    return [
+        (round(entropy / grid) + int(extra)) * grid for entropy, extra in zip(entropies, noise, strict=True)
+    ]
 
 
 def entropy_noise(key: SecretKey, first: int, rate: Fraction, n: int) -> Ints:
@@ -112,4 +114,4 @@ def entropy_noise(key: SecretKey, first: int, rate: Fraction, n: int) -> Ints:
             fill_noise(key.words, stream, digits, short, values[at : at + 1])
         return values
 
-    return with_digits(draw)
+    return draw_with_digits(draw)

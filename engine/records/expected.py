@@ -110,7 +110,7 @@ def expected_errors(
     factor = -(-n_records // _MOST_RECORDS)
     sums = {subset: _Bins() for subset in _subsets(model, most_together)}
     for run in range(runs):
-        truth, drawn = _simulated(
+        truth, drawn = _simulate_release(
             model, max(n_records // factor, 1), factor, learned / n_records, run, threads, check
         )
         for subset, bins in sums.items():
@@ -128,7 +128,7 @@ def _go_on() -> None:
     """Nobody asks to end the work."""
 
 
-def _simulated(
+def _simulate_release(
     model: Model,
     n: int,
     factor: int,
@@ -197,21 +197,21 @@ class _Bins:
         )  # here because it takes long to import, and errors are expected beside a draw
 
         terms = np.stack([np.ones(count.size), count, count**2]) * weight
-        found: Floats = nnls(terms.T, square * weight)[0]
-        return found
+        fitted: Floats = nnls(terms.T, square * weight)[0]
+        return fitted
 
 
 def _terms(model: Model, subset: tuple[int, ...], bins: _Bins, factor: int) -> ErrorTerms:
     constant, slope, curve = bins.fit(factor)
     return ErrorTerms(
         attributes=subset,
-        constant=_rounded(constant),
-        per_worker=_rounded(max(slope - (factor - 1), 0.0)),
-        per_worker_squared=_rounded(curve),
+        constant=_round_value(constant),
+        per_worker=_round_value(max(slope - (factor - 1), 0.0)),
+        per_worker_squared=_round_value(curve),
         is_covered=model.structure.covers(subset),
     )
 
 
-def _rounded(value: float) -> float:
+def _round_value(value: float) -> float:
     """Four significant digits."""
     return float(f"{value:.4g}")

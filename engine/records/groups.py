@@ -54,11 +54,11 @@ def prefix_codes(codes: npt.NDArray[np.integer], domain: npt.ArrayLike) -> Ints:
         raise ParameterError("the kept attributes have more than 2^62 combinations: keep fewer")
     if codes.size and (codes.min() < 0 or (codes.max(axis=0) >= sizes).any()):
         raise ParameterError("a code is outside its attribute's domain: correct the input")
-    found = np.zeros(codes.shape[0], dtype=np.int64)
+    numbers = np.zeros(codes.shape[0], dtype=np.int64)
     for column, size in enumerate(sizes.tolist()):
-        found *= size
-        found += codes[:, column]
-    return found
+        numbers *= size
+        numbers += codes[:, column]
+    return numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +147,8 @@ class Seeds:
 
     def add(self, codes: npt.NDArray[np.integer]) -> None:
         """Add seeds after those that are there: int[n, p]; ParameterError as for :func:`prefix_codes`."""
-        found = prefix_codes(codes, self.domain)
-        self._parts.append(found.astype(np.int32) if self._is_short else found)
+        numbers = prefix_codes(codes, self.domain)
+        self._parts.append(numbers.astype(np.int32) if self._is_short else numbers)
 
     @property
     def prefixes(self) -> Prefixes:

@@ -146,24 +146,24 @@ def learn_structure(
     subsets = needed_entropies(len(domain), rules)
     exact = [entropy(_counts(checked, subset, domain, rules.buckets)) for subset in subsets]
     if epsilon is None:
-        noisy, least, each, noise_bits = exact, codes.shape[0], None, 0.0
+        noisy, least, entropy_epsilon, noise_bits = exact, codes.shape[0], None, 0.0
     else:
         if not (epsilon > 0 and 0 < delta < 1):
             raise ParameterError(
                 f"a structure is learned with epsilon {epsilon} and delta {delta}: both must be above 0"
             )
         least = lower_bound_of_records(codes.shape[0], epsilon * _SHARE_OF_COUNT, delta / 2, key)
-        each = epsilon_of_one_entropy(epsilon, delta, len(subsets))
-        noisy = noisy_entropies(exact, least, each, key=key)
-        noise_bits = entropy_sensitivity(least) / float(each)
+        entropy_epsilon = epsilon_of_one_entropy(epsilon, delta, len(subsets))
+        noisy = noisy_entropies(exact, least, entropy_epsilon, key=key)
+        noise_bits = entropy_sensitivity(least) / float(entropy_epsilon)
     known = dict(zip(subsets, noisy, strict=True))
     parents = select_parents(domain, rules, known)
-    structure, order = _in_order(domain, rules, parents)
+    structure, order = _order_structure(domain, rules, parents)
     return LearnedStructure(
         structure=structure,
         order=order,
         n_entropies=len(subsets),
-        entropy_epsilon=each,
+        entropy_epsilon=entropy_epsilon,
         fewest_records=least,
         noise_bits=noise_bits,
     )
@@ -201,25 +201,25 @@ def surely_enough_records(epsilon: Fraction, delta: Fraction) -> int:
 
 def needed_entropies(n_attributes: int, rules: StructureRules) -> list[_Subset]:
     """Attributes and pairs, each by values or by buckets, whose entropies the selection reads."""
-    found: dict[_Subset, None] = {}
+    needed: dict[_Subset, None] = {}
     for child in range(n_attributes):
-        found[((child, False),)] = None
-        found[(_as_parent(child, rules),)] = None
+        needed[((child, False),)] = None
+        needed[(_as_parent(child, rules),)] = None
     for first, second in combinations(range(n_attributes), 2):
-        found[_pair((second, False), _as_parent(first, rules))] = None
+        needed[_pair((second, False), _as_parent(first, rules))] = None
         if not rules.keeps_order:
-            found[_pair((first, False), _as_parent(second, rules))] = None
+            needed[_pair((first, False), _as_parent(second, rules))] = None
         if not rules.keeps_order or second < n_attributes - 1:
-            found[_pair(_as_parent(first, rules), _as_parent(second, rules))] = None
-    return list(found)
+            needed[_pair(_as_parent(first, rules), _as_parent(second, rules))] = None
+    return list(needed)
 
 
 def _as_parent(attribute: int, rules: StructureRules) -> _Part:
     return attribute, attribute in rules.buckets
 
 
-def _pair(one: _Part, other: _Part) -> _Subset:
-    return (one, other) if one < other else (other, one)
+def _pair(first: _Part, second: _Part) -> _Subset:
+    return (first, second) if first < second else (second, first)
 
 
 def _counts(codes: Codes, subset: _Subset, domain: Sequence[int], buckets: Mapping[int, Ints]) -> Ints:
@@ -268,12 +268,12 @@ def _merit(
     by = [_as_parent(parent, rules) for parent in parents]
     return merit(
         [_correlation(own, parent, known) for parent in by],
-        [_correlation(one, other, known) for one, other in combinations(by, 2)],
+        [_correlation(first, second, known) for first, second in combinations(by, 2)],
     )
 
 
-def _correlation(one: _Part, other: _Part, known: Mapping[_Subset, float]) -> float:
-    return symmetric_uncertainty(known[(one,)], known[(other,)], known[_pair(one, other)])
+def _correlation(first: _Part, second: _Part, known: Mapping[_Subset, float]) -> float:
+    return symmetric_uncertainty(known[(first,)], known[(second,)], known[_pair(first, second)])
 
 
 def _may_add(
@@ -283,16 +283,18 @@ def _may_add(
         return False
     if parent > child if rules.keeps_order else _is_ancestor(child, parent, parents):
         return False
-    kept = [(one, rules.buckets.get(one)) for one in (*parents[child], parent)]
+    kept = [(attribute, rules.buckets.get(attribute)) for attribute in (*parents[child], parent)]
     return count_cells(domain, child, kept, rules.possible) * RECORDS_PER_CELL <= rules.n_parameters
 
 
-def _is_ancestor(one: int, other: int, parents: list[list[int]]) -> bool:
-    """Whether ``one`` is ``other`` or comes before it."""
-    return one == other or any(_is_ancestor(one, parent, parents) for parent in parents[other])
+def _is_ancestor(ancestor: int, attribute: int, parents: list[list[int]]) -> bool:
+    """Whether ``ancestor`` is ``attribute`` or comes before it."""
+    return ancestor == attribute or any(
+        _is_ancestor(ancestor, parent, parents) for parent in parents[attribute]
+    )
 
 
-def _in_order(
+def _order_structure(
     domain: Sequence[int], rules: StructureRules, parents: list[list[int]]
 ) -> tuple[Structure, tuple[int, ...]]:
     order: list[int] = []
@@ -308,7 +310,7 @@ def _in_order(
         possible=tuple(
             Possible(
                 attribute=place[rule.attribute],
-                given=tuple(place[one] for one in rule.given),
+                given=tuple(place[attribute] for attribute in rule.given),
                 table=rule.table,
             )
             for rule in rules.possible

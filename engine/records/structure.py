@@ -117,7 +117,10 @@ class Structure:
                 f"{len(self.parents)} attributes: give one of each per attribute, sizes of at least 1"
             )
         given = self.buckets or ((),) * len(self.domain)
-        full = tuple(one or (None,) * len(parents) for one, parents in zip(given, self.parents, strict=True))
+        full = tuple(
+            attribute_buckets or (None,) * len(parents)
+            for attribute_buckets, parents in zip(given, self.parents, strict=True)
+        )
         object.__setattr__(self, "buckets", full)
         for child, parents in enumerate(self.parents):
             _check_parents(child, parents, full[child], self.domain)
@@ -224,15 +227,15 @@ def _families(structure: Structure) -> Families:
             own = np.arange(structure.domain[parent]) if bucket is None else bucket.astype(np.int64)
             adds.append(own * stride)
     cells = structure.cells
-    cells_at = offsets([one.possible.size for one in cells])
-    starts = [one.ptr[:-1] + at for one, at in zip(cells, cells_at.tolist(), strict=False)]
+    cells_at = offsets([family_cells.possible.size for family_cells in cells])
+    starts = [family_cells.ptr[:-1] + at for family_cells, at in zip(cells, cells_at.tolist(), strict=False)]
     return Families(
         parent_ptr=offsets([len(parents) for parents in structure.parents]),
         parent=np.array([parent for parents in structure.parents for parent in parents], dtype=np.int64),
-        adds_at=offsets([one.size for one in adds]),
+        adds_at=offsets([steps.size for steps in adds]),
         adds=np.concatenate([*adds, np.zeros(0, dtype=np.int64)]),
-        table_at=offsets([one.first.size for one in cells]),
-        first=np.concatenate([one.first for one in cells]),
+        table_at=offsets([family_cells.first.size for family_cells in cells]),
+        first=np.concatenate([family_cells.first for family_cells in cells]),
         cell_ptr=np.concatenate([*starts, cells_at[-1:]]),
         sizes=np.array(structure.domain, dtype=np.int64),
     )
@@ -302,7 +305,7 @@ def public_structure(
         kept = [(parent, first.get(parent)) for parent in wish]
         cells = count_cells(domain, child, kept, possible)
         while kept and cells * RECORDS_PER_CELL > n_records:
-            smaller = _with_less(kept, second)
+            smaller = _coarsen_last_parent(kept, second)
             fewer = count_cells(domain, child, smaller, possible)
             if fewer >= cells and len(smaller) == len(kept):
                 smaller = kept[:-1]
@@ -327,7 +330,7 @@ _Kept = list[tuple[int, Ints | None]]
 """Parents, and by which buckets they enter."""
 
 
-def _with_less(kept: _Kept, coarser: Mapping[int, Ints]) -> _Kept:
+def _coarsen_last_parent(kept: _Kept, coarser: Mapping[int, Ints]) -> _Kept:
     """The last parent by its coarser buckets, or without it."""
     last, bucket = kept[-1]
     if last in coarser and bucket is not coarser[last]:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import OverflowRefusedError, ParameterError
-from engine.mechanisms.chances import noise_digits, with_digits
+from engine.mechanisms.chances import draw_with_digits, noise_digits
 from engine.parameters import LARGEST_EPSILON, Number, exact_fraction
 from engine.records.cells import TableCells
 from engine.records.kernels import model as kernels
@@ -240,7 +240,7 @@ def model_from_counts(
         if check is not None:
             check()
         cells = structure.cells[child]
-        noisy = _noisy(child, counts.of_attribute(child), cells, rate, key, threads)
+        noisy = _add_noise_to_table(child, counts.of_attribute(child), cells, rate, key, threads)
         weights.append(noisy * alpha.denominator + np.where(cells.possible, alpha.numerator, 0))
     exact = None if epsilon is None else exact_fraction(epsilon, "epsilon")
     return Model.of_cells(structure, weights, epsilon=exact, scale=alpha.denominator)
@@ -256,7 +256,7 @@ def _table_rate(epsilon: Number, structure: Structure) -> Fraction:
     return rate
 
 
-def _noisy(
+def _add_noise_to_table(
     child: int, counts: Ints, cells: TableCells, rate: Fraction | None, key: Keyed, threads: int
 ) -> Ints:
     if rate is None:
@@ -274,4 +274,4 @@ def _noisy(
         )
         return noisy
 
-    return with_digits(over_ranges)
+    return draw_with_digits(over_ranges)

@@ -25,12 +25,12 @@ from engine.records.composition import advanced_composition
 __all__ = [
     "Guarantee",
     "PaperPromise",
-    "amplified",
+    "amplify_by_sampling",
     "best_paper_promise",
-    "given_release",
+    "compose_sequentially",
+    "condition_on_release",
     "largest_t",
     "paper_promise",
-    "sequential",
     "theorem_1",
 ]
 
@@ -99,24 +99,24 @@ def largest_t(k: int, threshold_epsilon: Number, delta: Number) -> int:
     return t
 
 
-def sequential(epsilon: float, delta: float, m: int) -> Guarantee:
+def compose_sequentially(epsilon: float, delta: float, m: int) -> Guarantee:
     """The sums of m parts; :mod:`engine.records.composition` has the advanced rule (P17 Theorem 2)."""
     return Guarantee(m * epsilon, m * delta)
 
 
-def amplified(epsilon: float, delta: float, share: Fraction) -> Guarantee:
+def amplify_by_sampling(epsilon: float, delta: float, share: Fraction) -> Guarantee:
     """The same on a secret, independent sample of this share: ln(1 + p (e^epsilon - 1)), p delta (P17 Theorem 4)."""
     if not 0 < share <= 1:
         raise ParameterError(f"share is {share}; give more than 0, at most 1")
     return Guarantee(math.log1p(float(share) * math.expm1(epsilon)), float(share) * delta)
 
 
-def given_release(one: Guarantee, n: int, pass_rate: float) -> Guarantee:
+def condition_on_release(guarantee: Guarantee, n: int, pass_rate: float) -> Guarantee:
     """One candidate, given that it passed: what composition over released records, as in the authors' tool, needs.
 
     Parameters
     ----------
-    one : Guarantee
+    guarantee : Guarantee
         Of one candidate, records only.
     n : int
         Records of the smaller dataset.
@@ -130,8 +130,8 @@ def given_release(one: Guarantee, n: int, pass_rate: float) -> Guarantee:
     """
     if not 0 < pass_rate <= 1:
         raise ParameterError(f"pass rate is {pass_rate:g}; give more than 0, at most 1")
-    more = math.log1p(1 / n) + math.log1p(math.exp(-one.epsilon) * one.delta / pass_rate)
-    return Guarantee(one.epsilon + more, one.delta * (n + 1) / (n * pass_rate))
+    more = math.log1p(1 / n) + math.log1p(math.exp(-guarantee.epsilon) * guarantee.delta / pass_rate)
+    return Guarantee(guarantee.epsilon + more, guarantee.delta * (n + 1) / (n * pass_rate))
 
 
 def paper_promise(acceptance: Acceptance, *, similarity: Number, n_tries: int, delta: Number) -> PaperPromise:
@@ -154,12 +154,16 @@ def paper_promise(acceptance: Acceptance, *, similarity: Number, n_tries: int, d
         raise ParameterError(f"tries is {n_tries:,}; give at least 1, such as the number of records wanted")
     allowed = exact_fraction(delta, "delta")
     t = largest_t(k, rate, allowed / n_tries)
-    found = [PaperPromise(*sequential(*theorem_1(k, t, rate, similarity), n_tries), t, "sequential")]
+    promises = [
+        PaperPromise(*compose_sequentially(*theorem_1(k, t, rate, similarity), n_tries), t, "sequential")
+    ]
     with suppress(ParameterError):  # half of delta may be too little for any t
         t = largest_t(k, rate, allowed / 2 / n_tries)
-        one = theorem_1(k, t, rate, similarity)
-        found.append(PaperPromise(*advanced_composition(*one, n_tries, float(allowed / 2)), t, "advanced"))
-    return min(found)
+        guarantee = theorem_1(k, t, rate, similarity)
+        promises.append(
+            PaperPromise(*advanced_composition(*guarantee, n_tries, float(allowed / 2)), t, "advanced")
+        )
+    return min(promises)
 
 
 def best_paper_promise(k: int, *, similarity: Number, n_tries: int, delta: Number) -> PaperPromise | None:
@@ -180,11 +184,11 @@ def best_paper_promise(k: int, *, similarity: Number, n_tries: int, delta: Numbe
     if k < 2 or n_tries < 1:
         raise ParameterError(f"min plausible seeds is {k:,} and tries is {n_tries:,}; give at least 2 and 1")
     check_similarity(similarity)
-    found = []
+    promises = []
     for rate in np.geomspace(_LOWEST / k, _HIGHEST / k + 0.1, _N_RATES).tolist():
         acceptance = Acceptance(
             min_plausible_seeds=k, threshold_epsilon=Fraction(max(1, round(rate * 10**6)), 10**6)
         )
         with suppress(ParameterError):  # no t gives delta with so low a rate
-            found.append(paper_promise(acceptance, similarity=similarity, n_tries=n_tries, delta=delta))
-    return min(found, default=None)
+            promises.append(paper_promise(acceptance, similarity=similarity, n_tries=n_tries, delta=delta))
+    return min(promises, default=None)

@@ -131,7 +131,7 @@ def missing_workers(model: Model, counts: Ints, kept: int, numbers: TopUp) -> In
     complete = np.flatnonzero(counts >= numbers.complete_from)
     more = numbers.records_each - 1
     exact = [int(count) * unit * more.numerator // more.denominator for count in counts[complete]]
-    missing[complete] = np.array([min(one, _MOST_UNITS) for one in exact], dtype=np.int64)
+    missing[complete] = np.array([min(units, _MOST_UNITS) for units in exact], dtype=np.int64)
     missing[missing < 0] = 0
     return missing
 

@@ -88,12 +88,12 @@ def seed_promise(
     """
     gamma = check_similarity(similarity)
     allowed = _check_tries(acceptance, gamma, n_min, n_tries, delta)
-    one = OneTry.of(acceptance, float(gamma), n_min)
-    _refuse_small_delta(acceptance, one, n_tries, allowed)
+    one_try = OneTry.of(acceptance, float(gamma), n_min)
+    _refuse_small_delta(acceptance, one_try, n_tries, allowed)
     few = OneTry.of(acceptance, float(gamma), n_min, MOST_COUNTS)
-    rough, moment = LogMoment(few, acceptance, float(gamma)), LogMoment(one, acceptance, float(gamma))
-    left = float(allowed) - n_tries * one.delta0
-    left_of_two = float(allowed) - n_tries * one.delta0 * (n_min + 1) / n_min
+    rough, moment = LogMoment(few, acceptance, float(gamma)), LogMoment(one_try, acceptance, float(gamma))
+    left = float(allowed) - n_tries * one_try.delta0
+    left_of_two = float(allowed) - n_tries * one_try.delta0 * (n_min + 1) / n_min
     # Any order is valid. A good one is found from some of the counts, and used with all of them.
     order = best_order(lambda orders: epsilons_at(orders, n_tries * rough.at(orders), left))
     order_of_two = best_order(
@@ -102,12 +102,12 @@ def seed_promise(
     epsilon = epsilon_at(order, n_tries * moment(order), left)
     twice = epsilon_at(order_of_two, n_tries * moment.of_two_steps(order_of_two), left_of_two)
     return SeedPromise(
-        epsilon=_rounded_up(epsilon),
-        epsilon_replace_one=_rounded_up(twice),
+        epsilon=_round_up(epsilon),
+        epsilon_replace_one=_round_up(twice),
         delta=allowed,
         rdp_order=order,
         rdp_order_replace_one=order_of_two,
-        delta0=one.delta0,
+        delta0=one_try.delta0,
         n_min=n_min,
         n_tries=n_tries,
     )
@@ -150,13 +150,16 @@ def epsilon_at(order: float, log_moment: float, delta: float) -> float:
 
 def epsilons_at(orders: Floats, log_moments: Floats, delta: float) -> list[float]:
     """The same for many orders."""
-    return [epsilon_at(*each, delta) for each in zip(orders.tolist(), log_moments.tolist(), strict=True)]
+    return [
+        epsilon_at(*order_and_moment, delta)
+        for order_and_moment in zip(orders.tolist(), log_moments.tolist(), strict=True)
+    ]
 
 
-def epsilon_of_tries(one: OneTry, n_tries: int, delta: float, order: float) -> float:
+def epsilon_of_tries(one_try: OneTry, n_tries: int, delta: float, order: float) -> float:
     """Epsilon of so many tries on datasets of exactly ``one.n`` records, by one order."""
-    moment = n_tries * math.log1p(max(one.excess(order)))
-    return epsilon_at(order, moment, delta - n_tries * one.delta0)
+    moment = n_tries * math.log1p(max(one_try.excess(order)))
+    return epsilon_at(order, moment, delta - n_tries * one_try.delta0)
 
 
 def _check_tries(
@@ -189,15 +192,15 @@ def check_public(n_tries: int, delta: Number, forced_fail: Number) -> Fraction:
     return allowed
 
 
-def _refuse_small_delta(acceptance: Acceptance, one: OneTry, n_tries: int, delta: Fraction) -> None:
+def _refuse_small_delta(acceptance: Acceptance, one_try: OneTry, n_tries: int, delta: Fraction) -> None:
     """Without a floor delta0 is at most e^-(threshold_epsilon (k - 1)) / (n + 1), so some k and some rate do."""
-    used = n_tries * one.delta0 * (one.n + 1) / one.n
+    used = n_tries * one_try.delta0 * (one_try.n + 1) / one_try.n
     if used < delta:
         return
     remedy = "allow fewer tries"
     k, rate = acceptance.min_plausible_seeds, acceptance.threshold_epsilon
     if rate is not None and k > 1 and acceptance.seed_floor is None:
-        needed = math.log(2 * n_tries / (float(delta) * one.n))
+        needed = math.log(2 * n_tries / (float(delta) * one_try.n))
         enough = Fraction(math.ceil(needed / (k - 1) * 10**4), 10**4)
         k_enough = 1 + math.ceil(needed / float(rate))
         remedy = f"give min plausible seeds {k_enough:,}, or threshold epsilon {float(enough):g}"
@@ -250,8 +253,8 @@ def best_order(epsilons: Callable[[Floats], Sequence[float]]) -> float:
     for _ in range(4):
         grid = np.linspace(low, high, 9)
         places = grid.tolist()
-        found = epsilons(np.array([1 + math.exp(at) for at in places]))
-        best = min(best, *zip(found, places, strict=True))
+        grid_epsilons = epsilons(np.array([1 + math.exp(at) for at in places]))
+        best = min(best, *zip(grid_epsilons, places, strict=True))
         step = grid[1] - grid[0]
         low, high = max(low, best[1] - step), min(high, best[1] + step)
     return 1 + math.exp(best[1])
@@ -262,7 +265,7 @@ def _log1p(values: Floats) -> Floats:
     return np.array([math.log1p(value) for value in values.tolist()])
 
 
-def _rounded_up(epsilon: float) -> Fraction:
+def _round_up(epsilon: float) -> Fraction:
     """A multiple of 1e-6 that is not below the true value; floats err by much less than the margin."""
     if not math.isfinite(epsilon):
         raise ParameterError(

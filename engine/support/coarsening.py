@@ -147,7 +147,7 @@ class Coarsening:
         origin = as_int("origin_tract", origin_tract, high=self.tracts.n_tracts - 1)
         if row.size != origin.size:
             raise ParameterError(f"{row.size} positions for {origin.size} origin tracts: give one each")
-        found = np.empty(row.size, dtype=np.int32)
+        points = np.empty(row.size, dtype=np.int32)
         find_points(
             row,
             origin,
@@ -155,9 +155,9 @@ class Coarsening:
             self.square_limits,
             self.far_states,
             self.located_points,
-            found,
+            points,
         )
-        return found
+        return points
 
     def find_homes(
         self,
@@ -206,7 +206,7 @@ class Coarsening:
             np.full(self.tracts.puma_members[0].size - 1, -1, dtype=np.int32),
             np.full(self.tracts.n_superpumas + n_pools, -1, dtype=np.int32),
         )
-        found = np.empty(at.size, dtype=np.int32)
+        points = np.empty(at.size, dtype=np.int32)
         n_removed = find_homes(
             row,
             ptr,
@@ -217,13 +217,13 @@ class Coarsening:
             self.far_states,
             self.located_points,
             numbers,
-            found,
+            points,
         )
         if n_removed < 0:
             raise ParameterError(
                 f"a home lies in no origin tract: give numbers from 0 to {self.tracts.n_tracts - 1}"
             )
-        return found, n_removed
+        return points, n_removed
 
 
 def coarsen(

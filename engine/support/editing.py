@@ -117,11 +117,11 @@ def edit_domain(
     thresholds = _thresholds(elimination)
     is_candidate = mass == 0
     if mode == "none" or not is_candidate.any():
-        return _unchanged(coarsening)
+        return _keep_domain(coarsening)
     threshold = np.where(is_candidate, _elimination_threshold(coarsening, thresholds), 0)
     eliminated = _draw_eliminated(key, coarsening, threshold, destination_tract)
     if not eliminated.any():
-        return _unchanged(coarsening)
+        return _keep_domain(coarsening)
     n_eliminated = np.bincount(coarsening.tract_of_point[eliminated], minlength=n_tracts)
     emptied = np.flatnonzero(n_eliminated == coarsening.n_support)
     if emptied.size:
@@ -132,7 +132,7 @@ def edit_domain(
     return _rebuild(coarsening, eliminated, n_eliminated, pool=mode == "pool")
 
 
-def _unchanged(coarsening: Coarsening) -> EditedDomain:
+def _keep_domain(coarsening: Coarsening) -> EditedDomain:
     """The domain where nothing is eliminated."""
     return EditedDomain(
         coarsening=coarsening,

@@ -116,17 +116,17 @@ def pool_far_states(apart: Coarsening, miles: float) -> FarPools:
     population, distance_mi = _sums(apart, at, level.size)
     pooled = replace(
         apart,
-        support_ptr=_shared(ptr, apart.support_ptr),
-        support_level=_shared(level, apart.support_level),
-        support_unit=_shared(unit, apart.support_unit),
-        support_distance_mi=_shared(distance_mi, apart.support_distance_mi),
-        support_population=_shared(population, apart.support_population),
+        support_ptr=_share_array(ptr, apart.support_ptr),
+        support_level=_share_array(level, apart.support_level),
+        support_unit=_share_array(unit, apart.support_unit),
+        support_distance_mi=_share_array(distance_mi, apart.support_distance_mi),
+        support_population=_share_array(population, apart.support_population),
         far_state_miles=miles,
     )
     return FarPools(apart=apart, pooled=pooled, new_point=new_point.astype(np.int32))
 
 
-def _shared(array: npt.NDArray[_Number], before: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+def _share_array(array: npt.NDArray[_Number], before: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
     """Return the earlier array if the new one equals it, so that a nation's arrays take up memory once."""
     return before if np.array_equal(array, before) else array
 

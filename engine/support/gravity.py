@@ -106,14 +106,14 @@ def fit_gravity_decay(
     model = _DistanceModel(distance, people, weight, threads)
 
     def misfit(point: FloatArray) -> float:
-        achieved = model.percentiles(_within_limits(point), wanted[:, 0])
+        achieved = model.percentiles(_clip_to_limits(point), wanted[:, 0])
         return float(np.square(np.log(np.maximum(achieved, _NEAREST_MI) / wanted[:, 1])).sum())
 
     starts = [np.log((scale, shape)) for scale in _SCALES_MI for shape in _SHAPES]
     best = min(starts, key=misfit)
-    found = _simplex_minimum(misfit, best)
+    fitted = _simplex_minimum(misfit, best)
     # Six digits: enough for a prior, and the same on machines whose last bits differ.
-    scale, shape = (float(f"{value:.6g}") for value in _within_limits(found))
+    scale, shape = (float(f"{value:.6g}") for value in _clip_to_limits(fitted))
     achieved = model.percentiles((scale, shape), wanted[:, 0])
     percentiles = tuple(
         (float(probability), float(target), float(reached))
@@ -134,7 +134,7 @@ def _check_percentiles(percentiles_mi: Sequence[tuple[float, float]]) -> FloatAr
     return wanted
 
 
-def _within_limits(point: FloatArray) -> tuple[float, float]:
+def _clip_to_limits(point: FloatArray) -> tuple[float, float]:
     """Scale and shape from their logarithms, held inside what makes numerical sense."""
     scale = float(np.clip(np.exp(point[0]), *_SCALE_LIMITS_MI))
     return scale, float(np.clip(np.exp(point[1]), *_SHAPE_LIMITS))
@@ -148,13 +148,13 @@ def _simplex_minimum(misfit: Callable[[FloatArray], float], start: FloatArray) -
     Source: Nelder and Mead, "A simplex method for function minimization", The Computer Journal 7 (1965), 308-313.
     """
     steps = np.diag(np.where(start != 0.0, _FIRST_STEP * start, _FIRST_STEP_FROM_0))
-    corners = _by_misfit([(misfit(point), point) for point in (start, *(start + steps))])
+    corners = _sort_by_misfit([(misfit(point), point) for point in (start, *(start + steps))])
     for _ in range(_MOST_STEPS):
         (least, best), (most, _) = corners[0], corners[-1]
         width = max(float(np.abs(point - best).max()) for _, point in corners)
         if width <= _POINT_TOLERANCE and most - least <= _MISFIT_TOLERANCE:
             break
-        corners = _by_misfit(_next_simplex(misfit, corners))
+        corners = _sort_by_misfit(_next_simplex(misfit, corners))
     return corners[0][1]
 
 
@@ -164,26 +164,26 @@ def _next_simplex(misfit: Callable[[FloatArray], float], corners: list[_Corner])
     least, best = corners[0]
     middle = np.mean([point for _, point in others], axis=0)
 
-    def beyond_middle(steps: float) -> _Corner:
+    def move_beyond_middle(steps: float) -> _Corner:
         point = (1.0 + steps) * middle - steps * worst
         return misfit(point), point
 
-    reflected = beyond_middle(1.0)
+    reflected = move_beyond_middle(1.0)
     if reflected[0] < least:
-        return [*others, min(beyond_middle(2.0), reflected, key=_misfit_of)]
+        return [*others, min(move_beyond_middle(2.0), reflected, key=_misfit_of)]
     if reflected[0] < others[-1][0]:
         return [*others, reflected]
     if reflected[0] < most:
-        contracted, limit = beyond_middle(0.5), reflected[0]
+        contracted, limit = move_beyond_middle(0.5), reflected[0]
     else:
-        contracted, limit = beyond_middle(-0.5), most
+        contracted, limit = move_beyond_middle(-0.5), most
     if contracted[0] < limit:
         return [*others, contracted]
     halved = [best + 0.5 * (point - best) for _, point in corners[1:]]
     return [corners[0], *((misfit(point), point) for point in halved)]
 
 
-def _by_misfit(corners: list[_Corner]) -> list[_Corner]:
+def _sort_by_misfit(corners: list[_Corner]) -> list[_Corner]:
     return sorted(corners, key=_misfit_of)
 
 

@@ -84,9 +84,9 @@ class OriginTracts:
         object.__setattr__(self, "puma_members", _members(puma))
         object.__setattr__(self, "superpuma_members", _members(superpuma))
         object.__setattr__(self, "superpuma_reach", _reach(place, *self.superpuma_members))
-        object.__setattr__(self, "far_group", self._checked_far_group())
+        object.__setattr__(self, "far_group", self._check_far_group())
 
-    def _checked_far_group(self) -> Indices:
+    def _check_far_group(self) -> Indices:
         group: Indices = as_int("far_group", self.far_group, low=-1, dtype=np.int32)
         if not group.size:
             return np.full(self.n_tracts, -1, dtype=np.int32)

@@ -136,7 +136,7 @@ def suppress_two_way(
     """
     check_promise(epsilon, decision_delta)
     cells = table.cells()
-    counts = _checked_values(cells, values)
+    counts = _check_values(cells, values)
     _refuse_large(cells, decision_delta)
     if _is_exact(cells):
         return _decide(_WholeNumbers(cells, epsilon), counts, decision_delta, progress)
@@ -211,7 +211,7 @@ class _WholeNumbers:
         return Outlook((low, high), 1 - chance, (0, self._table.most(query)))
 
     def release(self, query: int, value: int) -> None:
-        self._known = self._known.with_value(query, value)
+        self._known = self._known.add_value(query, value)
 
     def is_safe_at(self, query: int) -> bool:
         return False  # every value has been looked at
@@ -226,18 +226,18 @@ def _safe_run(
     """The most likely run of safe values, and its chance."""
     whole = sum(law.values())
     best, run, weight = (*NEVER, 0), list[int](), 0
-    for value, one in law.items():
-        if not table.is_safe(known.with_value(query, value), epsilon):
+    for value, value_weight in law.items():
+        if not table.is_safe(known.add_value(query, value), epsilon):
             run, weight = [], 0
             continue
         run.append(value)
-        weight += one
+        weight += value_weight
         if weight > best[2]:
             best = (run[0], value, weight)
     return best[0], best[1], Fraction(best[2], whole)
 
 
-def _checked_values(table: list[list[Types]], values: npt.ArrayLike) -> list[int]:
+def _check_values(table: list[list[Types]], values: npt.ArrayLike) -> list[int]:
     counts, rows, columns = as_int("values", values), len(table), len(table[0])
     if counts.size != rows + columns + rows * columns:
         raise ParameterError(

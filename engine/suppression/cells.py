@@ -20,7 +20,7 @@ from engine.suppression.suppressed import (
     check_values,
     stop_at_breach,
 )
-from engine.suppression.unsafe import rarely_unsafe
+from engine.suppression.unsafe import are_rarely_unsafe
 
 __all__ = ["releasable", "safe_interval", "safe_intervals", "suppress_cells"]
 
@@ -55,25 +55,27 @@ def safe_intervals(people: npt.ArrayLike, rates: Rates, epsilon: Fraction) -> tu
     ones, zeros = rates.numerator, rates.denominator - rates.numerator
     less, more = 1 - epsilon, 1 + epsilon
     low = np.maximum(
-        _up(people, ones, rates.denominator, less), people - _down(people, zeros, rates.denominator, more)
+        _multiply_up(people, ones, rates.denominator, less),
+        people - _multiply_down(people, zeros, rates.denominator, more),
     )
     high = np.minimum(
-        _down(people, ones, rates.denominator, more), people - _up(people, zeros, rates.denominator, less)
+        _multiply_down(people, ones, rates.denominator, more),
+        people - _multiply_up(people, zeros, rates.denominator, less),
     )
     return low, high
 
 
 def safe_interval(people: int, rate: Fraction, epsilon: Fraction) -> tuple[int, int]:
     """:func:`safe_intervals` of one cell, of any size and without checks."""
-    one, whole, base = rate.numerator, rate.denominator, epsilon.denominator
-    zero, less, more = whole - one, base - epsilon.numerator, base + epsilon.numerator
-    of_all = whole * base
-    low = max(-(-people * one * less // of_all), people - people * zero * more // of_all)
-    high = min(people * one * more // of_all, people + -people * zero * less // of_all)
+    numerator, denominator, base = rate.numerator, rate.denominator, epsilon.denominator
+    zero, less, more = denominator - numerator, base - epsilon.numerator, base + epsilon.numerator
+    of_all = denominator * base
+    low = max(-(-people * numerator * less // of_all), people - people * zero * more // of_all)
+    high = min(people * numerator * more // of_all, people + -people * zero * less // of_all)
     return low, high
 
 
-def _down(people: Ints, numerator: Ints, denominator: Ints, factor: Fraction) -> Ints:
+def _multiply_down(people: Ints, numerator: Ints, denominator: Ints, factor: Fraction) -> Ints:
     """Whole part of people × numerator / denominator × factor.
 
     Whole parts of quotients may be taken one after another. No product passes 2^63: people are below 2^27, the
@@ -84,7 +86,7 @@ def _down(people: Ints, numerator: Ints, denominator: Ints, factor: Fraction) ->
     return (whole * times + rest * times // denominator) // factor.denominator
 
 
-def _up(people: Ints, numerator: Ints, denominator: Ints, factor: Fraction) -> Ints:
+def _multiply_up(people: Ints, numerator: Ints, denominator: Ints, factor: Fraction) -> Ints:
     """The same, rounded up."""
     whole, rest = np.divmod(people * numerator, denominator)
     times = factor.numerator
@@ -119,7 +121,7 @@ def releasable(
     check_promise(epsilon, decision_delta)
     low, high = safe_intervals(people, rates, epsilon)
     checked = check_people("people", people, len(rates), "rates")
-    return rarely_unsafe(checked, rates, low, high, decision_delta, threads)
+    return are_rarely_unsafe(checked, rates, low, high, decision_delta, threads)
 
 
 def suppress_cells(
@@ -158,5 +160,5 @@ def suppress_cells(
     checked = check_people("people", people, len(rates), "rates")
     counts = check_values(values, checked)
     low, high = safe_intervals(checked, rates, epsilon)
-    may = rarely_unsafe(checked, rates, low, high, decision_delta, threads)
+    may = are_rarely_unsafe(checked, rates, low, high, decision_delta, threads)
     return stop_at_breach(may, counts, low, high)

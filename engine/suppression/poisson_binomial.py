@@ -36,36 +36,35 @@ class Types(NamedTuple):
     @classmethod
     def of(cls, pairs: Iterable[tuple[int, Fraction]]) -> Types:
         """Types of pairs of people and rate, in any order."""
-        found: dict[Fraction, int] = {}
+        people_of_rate: dict[Fraction, int] = {}
         for people, rate in pairs:
             if people:
-                found[rate] = found.get(rate, 0) + people
-        rates = tuple(sorted(found))
-        return cls(tuple(found[rate] for rate in rates), rates)
+                people_of_rate[rate] = people_of_rate.get(rate, 0) + people
+        rates = tuple(sorted(people_of_rate))
+        return cls(tuple(people_of_rate[rate] for rate in rates), rates)
 
     @property
     def everyone(self) -> int:
         """Number of people."""
         return sum(self.people)
 
-    def with_others(self, others: Types) -> Types:
+    def join(self, others: Types) -> Types:
         """The same together with the people of other types."""
         people, rates, at, at_other = list[int](), list[Fraction](), 0, 0
         while at < len(self.rates) and at_other < len(others.rates):
-            one, other = self.rates[at], others.rates[at_other]
-            mine, theirs = one.numerator * other.denominator, other.numerator * one.denominator
+            rate, other_rate = self.rates[at], others.rates[at_other]
+            left, right = rate.numerator * other_rate.denominator, other_rate.numerator * rate.denominator
             people.append(
-                (self.people[at] if mine <= theirs else 0)
-                + (others.people[at_other] if theirs <= mine else 0)
+                (self.people[at] if left <= right else 0) + (others.people[at_other] if right <= left else 0)
             )
-            rates.append(one if mine <= theirs else other)
-            at, at_other = at + (mine <= theirs), at_other + (theirs <= mine)
+            rates.append(rate if left <= right else other_rate)
+            at, at_other = at + (left <= right), at_other + (right <= left)
         return Types(
             (*people, *self.people[at:], *others.people[at_other:]),
             (*rates, *self.rates[at:], *others.rates[at_other:]),
         )
 
-    def without(self, *types: int) -> Types:
+    def drop_one_each(self, *types: int) -> Types:
         """The same without one person of each of some types."""
         left = list(self.people)
         for number in types:
@@ -103,7 +102,7 @@ def posterior(types: Types, at: int, total: int) -> Fraction:
 
     Source: p PB_{-k}(total - 1) / PB(total), PB_{-k} the law without the person.
     """
-    rate, others = types.rates[at], exact_weights(types.without(at))
+    rate, others = types.rates[at], exact_weights(types.drop_one_each(at))
     with_value = others[total - 1] if 1 <= total <= len(others) else 0
     without_value = others[total] if total < len(others) else 0
     ones = rate.numerator * with_value

@@ -72,13 +72,13 @@ class _Row:
     def query(self, position: int, at: int) -> Query:
         """The query for the origin at a place of the row."""
         share, others = self._shares[at], self._share_left - self._shares[at]
-        low, high = self._around(share)
+        low, high = self._find_interval(share)
         if others:
-            least, most = self._around(others)
+            least, most = self._find_interval(others)
             low, high = max(low, self._people_left - most), min(high, self._people_left - least)
         return Query(position, self._people_left, (share, others), (low, min(high, self._people_left)))
 
-    def _around(self, share: int) -> tuple[int, int]:
+    def _find_interval(self, share: int) -> tuple[int, int]:
         """Counts within epsilon of what a share leads to expect."""
         e, f = self._epsilon.numerator, self._epsilon.denominator
         expected, units = self._people * share, self._units * f
@@ -124,7 +124,9 @@ def suppress_rows(
         A parameter is out of range, shares or counts of a row exceed the whole, or lengths differ.
     """
     check_promise(epsilon, decision_delta)
-    return suppress_rows_by(_exactly(decision_delta), row_people, row_ptr, rates, values, epsilon=epsilon)
+    return suppress_rows_by(
+        _decide_exactly(decision_delta), row_people, row_ptr, rates, values, epsilon=epsilon
+    )
 
 
 def suppress_rows_by(
@@ -141,7 +143,7 @@ def suppress_rows_by(
     The other parameters, and the errors, are those of :func:`suppress_rows`.
     """
     check_promise(epsilon)
-    table = _checked(row_people, row_ptr, rates, epsilon)
+    table = _check_table(row_people, row_ptr, rates, epsilon)
     counts = check_values(values, np.repeat(table.people, np.diff(table.ptr)))
     _check_sums(table, counts)
     return _decide(table, counts.tolist(), is_releasable)
@@ -160,8 +162,8 @@ def expected_rows(
     Parameters and errors are those of :func:`suppress_rows`.
     """
     check_promise(epsilon, decision_delta)
-    table = _checked(row_people, row_ptr, rates, epsilon)
-    return _decide(table, None, _exactly(decision_delta)).released
+    table = _check_table(row_people, row_ptr, rates, epsilon)
+    return _decide(table, None, _decide_exactly(decision_delta)).released
 
 
 class _Table(NamedTuple):
@@ -171,7 +173,9 @@ class _Table(NamedTuple):
     epsilon: Fraction
 
 
-def _checked(row_people: npt.ArrayLike, row_ptr: npt.ArrayLike, rates: Rates, epsilon: Fraction) -> _Table:
+def _check_table(
+    row_people: npt.ArrayLike, row_ptr: npt.ArrayLike, rates: Rates, epsilon: Fraction
+) -> _Table:
     ptr = as_ptr("row_ptr", row_ptr, total=len(rates))
     return _Table(check_people("row_people", row_people, ptr.size - 1, "rows"), ptr, rates, epsilon)
 
@@ -220,7 +224,7 @@ def _decide(table: _Table, counts: list[int] | None, is_releasable: Callable[[Qu
     return decided._replace(breach=breach)
 
 
-def _exactly(decision_delta: Fraction) -> Callable[[Query], bool]:
+def _decide_exactly(decision_delta: Fraction) -> Callable[[Query], bool]:
     """The exact suppressor's decision on a query."""
     limit = limit_below(decision_delta)
     return lambda query: is_rarely_unsafe(query.people, query.odds, query.safe, decision_delta, limit)

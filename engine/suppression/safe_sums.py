@@ -46,33 +46,33 @@ _SLACK = 1.0 + 1e-14
 
 def _lower_limit(rate: Fraction, epsilon: Fraction) -> Fraction:
     """The smallest r at which a person's belief moves by at most epsilon."""
-    one, whole, base = rate.numerator, rate.denominator, epsilon.denominator
-    zero, less, more = whole - one, base - epsilon.numerator, base + epsilon.numerator
-    of_one = less * zero, base * whole - one * less
-    of_zero = base * whole - zero * more, more * one
+    numerator, denominator, base = rate.numerator, rate.denominator, epsilon.denominator
+    zero, less, more = denominator - numerator, base - epsilon.numerator, base + epsilon.numerator
+    of_one = less * zero, base * denominator - numerator * less
+    of_zero = base * denominator - zero * more, more * numerator
     return Fraction(*(of_one if of_one[0] * of_zero[1] >= of_zero[0] * of_one[1] else of_zero))
 
 
 def _upper_limit(rate: Fraction, epsilon: Fraction) -> Fraction:
     """The largest r at which a person's belief moves by at most epsilon."""
-    one, whole, base = rate.numerator, rate.denominator, epsilon.denominator
-    zero, less, more = whole - one, base - epsilon.numerator, base + epsilon.numerator
-    of_zero = base * whole - zero * less, less * one
-    of_one = more * zero, base * whole - one * more
+    numerator, denominator, base = rate.numerator, rate.denominator, epsilon.denominator
+    zero, less, more = denominator - numerator, base - epsilon.numerator, base + epsilon.numerator
+    of_zero = base * denominator - zero * less, less * numerator
+    of_one = more * zero, base * denominator - numerator * more
     if of_one[1] > 0 and of_one[0] * of_zero[1] <= of_zero[0] * of_one[1]:
         return Fraction(*of_one)
     return Fraction(*of_zero)
 
 
-def _rounded_down(number: Fraction) -> float:
+def _round_down(number: Fraction) -> float:
     """The largest float that is not above a number: a float is at most the one if it is at most the other."""
     near = number.numerator / number.denominator
     return near if near <= number else math.nextafter(near, -math.inf)
 
 
-def _rounded_up(number: Fraction) -> float:
+def _round_up(number: Fraction) -> float:
     """The smallest float that is not below a number."""
-    return -_rounded_down(-number)
+    return -_round_down(-number)
 
 
 def safe_sums(types: Types, epsilon: Fraction) -> tuple[int, int]:
@@ -94,7 +94,7 @@ def _exact_interval(types: Types, epsilon: Fraction) -> tuple[int, int]:
     low, high = 0, types.everyone
     for number, rate in enumerate(types.rates):
         limits = _lower_limit(rate, epsilon), _upper_limit(rate, epsilon)
-        others = exact_weights(types.without(number))
+        others = exact_weights(types.drop_one_each(number))
         safe = [
             total
             for total in range(low, high + 1)
@@ -145,7 +145,7 @@ def _last_safe(types: Types, checked: tuple[int, ...], epsilon: Fraction) -> int
     """Largest sum at which r is certainly within the upper limits of the checked types."""
     limits = [_upper_limit(types.rates[number], epsilon) for number in checked]
     ratios, middle = _ratios(types, checked, float(min(limits)))
-    highest = [_rounded_down(limit) for limit in limits]
+    highest = [_round_down(limit) for limit in limits]
 
     def is_safe(total: int) -> bool:
         return all(ratio(total)[1] <= limit for ratio, limit in zip(ratios, highest, strict=True))
@@ -157,7 +157,7 @@ def _first_safe(types: Types, checked: tuple[int, ...], epsilon: Fraction) -> in
     """Smallest sum at which r is certainly within the lower limits of the checked types."""
     limits = [_lower_limit(types.rates[number], epsilon) for number in checked]
     ratios, middle = _ratios(types, checked, float(max(limits)))
-    lowest = [_rounded_up(limit) for limit in limits]
+    lowest = [_round_up(limit) for limit in limits]
 
     def is_safe(total: int) -> bool:
         return all(ratio(total)[0] >= limit for ratio, limit in zip(ratios, lowest, strict=True))
@@ -184,8 +184,11 @@ _Ratio = Callable[[int], tuple[float, float]]
 
 def _ratios(types: Types, checked: tuple[int, ...], tilt: float) -> tuple[list[_Ratio], int]:
     """Bounds of r as functions of the sum, for one or two types, and a sum at which r is near ``tilt``."""
-    law, odds = bounded_law(types.without(*checked), tilt), types.odds() * tilt
-    others = [[float(odds[other]) for other in checked if other != number] for number in checked]
+    law, odds = bounded_law(types.drop_one_each(*checked), tilt), types.odds() * tilt
+    others = [
+        [float(odds[other_number]) for other_number in checked if other_number != number]
+        for number in checked
+    ]
 
     def ratio_for(partner: list[float]) -> _Ratio:
         def weight(total: int) -> tuple[float, float]:
@@ -284,7 +287,7 @@ def _bounded_unsafe(asked: Types, beside: Types, total: int | None, interval: tu
         first, second, total = bounded_law(asked, 1.0), _EVERYTHING, 0
         unsafe, whole = _masses_alone(first, interval)
     else:
-        both = asked.with_others(beside)
+        both = asked.join(beside)
         tilt = kernels.tilt_for_mean(np.array(both.people, dtype=np.int64), both.odds(), float(total))
         first, second = bounded_law(asked, tilt), bounded_law(beside, tilt)
         unsafe, whole = kernels.split_masses(

@@ -90,7 +90,7 @@ def suppress_cells_sampled(
     OverflowRefusedError
         A decision would take more random bits than a stream has.
     """
-    rule = _by_sampling(decision_delta, key)
+    rule = _decide_by_sampling(decision_delta, key)
     checked = check_people("people", people, len(rates), "rates")
     counts = check_values(values, checked)
     low, high = safe_intervals(checked, rates, epsilon)
@@ -113,14 +113,14 @@ def suppress_rows_sampled(
     Parameters and errors are those of :func:`engine.suppression.rows.suppress_rows` and
     :func:`suppress_cells_sampled`.
     """
-    rule = _by_sampling(decision_delta, key)
+    rule = _decide_by_sampling(decision_delta, key)
     return suppress_rows_by(rule, row_people, row_ptr, rates, values, epsilon=epsilon)
 
 
 def draw_values(key: SecretKey, query: Query, n_samples: int) -> Ints:
     """The first values that are drawn for a query: int64[n_samples]."""
     counts = np.empty(n_samples, dtype=np.int64)
-    _with_digits(
+    _draw_with_digits(
         query, lambda digits, cell: kernels.draw_counts(key.words, *_scratch(), digits, cell, counts)
     )
     return counts
@@ -131,7 +131,7 @@ def _query(at: int, people: Ints, rates: Rates, safe: tuple[int, int]) -> Query:
     return Query(at, int(people[at]), (yes, whole - yes), safe)
 
 
-def _by_sampling(decision_delta: Fraction, key: SecretKey) -> Callable[[Query], bool]:
+def _decide_by_sampling(decision_delta: Fraction, key: SecretKey) -> Callable[[Query], bool]:
     """Algorithm 3's decision on a query."""
     samples, most = sampling_plan(decision_delta)
     stream, lanes = _scratch()
@@ -139,10 +139,10 @@ def _by_sampling(decision_delta: Fraction, key: SecretKey) -> Callable[[Query], 
     def n_unsafe(digits: Ints, cell: kernels.SampledCell) -> int:
         return kernels.count_unsafe(key.words, stream, lanes, digits, cell, samples, most)
 
-    return lambda query: _with_digits(query, n_unsafe) <= most
+    return lambda query: _draw_with_digits(query, n_unsafe) <= most
 
 
-def _with_digits(query: Query, draw: Callable[[Ints, kernels.SampledCell], int]) -> int:
+def _draw_with_digits(query: Query, draw: Callable[[Ints, kernels.SampledCell], int]) -> int:
     """Draw with as many digits of the chance as it takes; more digits leave earlier draws as they are."""
     cell = kernels.SampledCell(query.position, query.people, *query.safe)
     yes, no = query.odds

@@ -24,7 +24,7 @@ from engine.suppression.kernels import poisson_binomial as binomials
 from engine.suppression.kernels import two_rows as kernels
 from engine.suppression.poisson_binomial import Types
 
-__all__ = ["EMPTY", "SumLaw", "anything", "law_given_sum", "law_of_sum", "law_of_types"]
+__all__ = ["EMPTY", "SumLaw", "allow_any_sum", "law_given_sum", "law_of_sum", "law_of_types"]
 
 _DEVIATIONS = 20.0
 _SPARE = 240
@@ -79,7 +79,7 @@ class SumLaw:
         """Upper bound of every weight."""
         return (float(self.weights.max()) + self.left_out) * binomials.INFLATE
 
-    def without_parts(self) -> SumLaw:
+    def drop_parts(self) -> SumLaw:
         """The same law, where the shares are of no interest."""
         return SumLaw(
             start=self.start,
@@ -98,7 +98,7 @@ EMPTY = SumLaw(start=0, weights=np.ones(1), parts=np.empty((1, 0)))
 """The sum over nobody."""
 
 
-def anything(n_sums: int) -> SumLaw:
+def allow_any_sum(n_sums: int) -> SumLaw:
     """A weight of one for each of some sums, from 0 on: what is known of a sum about which nothing matters."""
     return SumLaw(start=0, weights=np.ones(n_sums), parts=np.empty((n_sums, 0)))
 
@@ -197,23 +197,23 @@ def _descend(node: _Half, outside: _Window | None, floor: float, others: list[_W
         others.append(outside)
         return
     left, right = node.halves
-    for one, other in ((left, right), (right, left)):
-        beside = other.whole if outside is None else _product(outside, other.whole, floor)
-        _descend(one, beside, floor, others)
+    for half, sibling in ((left, right), (right, left)):
+        beside = sibling.whole if outside is None else _product(outside, sibling.whole, floor)
+        _descend(half, beside, floor, others)
 
 
-def _product(one: _Window, other: _Window, floor: float) -> _Window:
-    short, long = (one, other) if one.weights.size <= other.weights.size else (other, one)
+def _product(first: _Window, second: _Window, floor: float) -> _Window:
+    short, long = (first, second) if first.weights.size <= second.weights.size else (second, first)
     product = np.empty(short.weights.size + long.weights.size - 1)
     kernels.convolve(short.weights, long.weights, product)
-    left_out = one.left_out * (other.total + other.left_out) + one.total * other.left_out
+    left_out = first.left_out * (second.total + second.left_out) + first.total * second.left_out
     return _middle(
         _Window(
-            one.start + other.start,
+            first.start + second.start,
             product,
-            one.exponent + other.exponent,
+            first.exponent + second.exponent,
             left_out * binomials.INFLATE,
-            one.roundings + other.roundings + short.weights.size + 1.0,
+            first.roundings + second.roundings + short.weights.size + 1.0,
         ),
         floor,
     )
@@ -241,10 +241,15 @@ def law_given_sum(first: SumLaw, second: SumLaw, both: int, floor: float) -> Sum
         return SumLaw(start=least, weights=np.zeros(1), parts=np.zeros((1, n_types)), left_out=math.inf)
     of_first = slice(least - first.start, stop - first.start)
     of_second = slice(both - second.start - stop + 1, both - second.start - least + 1)
-    one, other = first.weights[of_first], second.weights[of_second][::-1]
-    middle = _middle(_Window(least, one * other, 0, 0.0, 0.0), floor)
+    first_weights, second_weights = first.weights[of_first], second.weights[of_second][::-1]
+    middle = _middle(_Window(least, first_weights * second_weights, 0, 0.0, 0.0), floor)
     scale, cut_places = math.ldexp(1.0, -middle.exponent), middle.start - least
-    parts = np.hstack((first.parts[of_first] * other[:, None], one[:, None] * second.parts[of_second][::-1]))
+    parts = np.hstack(
+        (
+            first.parts[of_first] * second_weights[:, None],
+            first_weights[:, None] * second.parts[of_second][::-1],
+        )
+    )
     left_out = first.left_out * second.highest + first.highest * second.left_out
     parts_left_out = (
         first.parts_left_out * second.highest

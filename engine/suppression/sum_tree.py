@@ -34,7 +34,7 @@ __all__ = [
     "MOST_STEPS",
     "DecidedTree",
     "SumTree",
-    "checked_values",
+    "check_tree_values",
     "expected_values",
     "refuse_large",
     "suppress_tree",
@@ -92,11 +92,11 @@ class SumTree:
 
     def children(self) -> list[list[int]]:
         """Children of each node, in order."""
-        found: list[list[int]] = [[] for _ in range(len(self))]
+        children: list[list[int]] = [[] for _ in range(len(self))]
         for node, above in enumerate(self.parent.tolist()):
             if above >= 0:
-                found[above].append(node)
-        return found
+                children[above].append(node)
+        return children
 
     def own_types(self) -> list[list[tuple[int, Fraction]]]:
         """People and rate of each node's own types, without empty ones."""
@@ -110,12 +110,12 @@ class SumTree:
             for node in range(len(self))
         ]
 
-    def below(self, node: int) -> list[int]:
+    def list_descendants(self, node: int) -> list[int]:
         """A node and all its descendants."""
-        children, found = self.children(), [node]
-        for one in found:
-            found.extend(children[one])
-        return found
+        children, nodes = self.children(), [node]
+        for descendant in nodes:
+            nodes.extend(children[descendant])
+        return nodes
 
 
 class DecidedTree(NamedTuple):
@@ -162,16 +162,16 @@ class _State:
         """People of a node without those of released nodes below it."""
         holders, base, left = [], 0, [node]
         while left:
-            one = left.pop()
-            holders.append(one)
-            for child in self._children[one]:
+            holder = left.pop()
+            holders.append(holder)
+            for child in self._children[holder]:
                 if self.released[child]:
                     base += self.values[child]
                 else:
                     left.append(child)
         return _Region(holders, base)
 
-    def around(self, node: int) -> tuple[_Region, int] | None:
+    def find_region(self, node: int) -> tuple[_Region, int] | None:
         """The region of known sum that a node lies in, and that sum; None if no released node contains it."""
         above = self._parent[node]
         while above >= 0 and not self.released[above]:
@@ -182,12 +182,14 @@ class _State:
         return region, self.values[above] - region.base
 
     def types(self, holders: list[int]) -> Types:
-        found: dict[int, int] = {}
+        people_of_rank: dict[int, int] = {}
         for node in holders:
             for people, rank in self._types[node]:
-                found[rank] = found.get(rank, 0) + people
-        ranks = sorted(found)
-        return Types(tuple(found[rank] for rank in ranks), tuple(self._rates[rank] for rank in ranks))
+                people_of_rank[rank] = people_of_rank.get(rank, 0) + people
+        ranks = sorted(people_of_rank)
+        return Types(
+            tuple(people_of_rank[rank] for rank in ranks), tuple(self._rates[rank] for rank in ranks)
+        )
 
 
 class _Query(NamedTuple):
@@ -235,7 +237,7 @@ def suppress_tree(
     """
     check_promise(epsilon, decision_delta)
     refuse_large(tree)
-    counts = checked_values(tree, values)
+    counts = check_tree_values(tree, values)
     state, n = _State(tree, counts), len(tree)
     released, low, high = np.zeros(n, np.bool_), np.zeros(n, np.int64), np.zeros(n, np.int64)
     breach = -1
@@ -264,11 +266,11 @@ def expected_values(tree: SumTree) -> Ints:
             for at in range(int(tree.type_ptr[node]), int(tree.type_ptr[node + 1]))
         )
         own[node] = math.floor(expected + Fraction(1, 2))
-    return _summed(tree, own)
+    return _sum_nodes(tree, own)
 
 
 def _query(state: _State, node: int, epsilon: Fraction) -> _Query:
-    part, around = state.part(node), state.around(node)
+    part, around = state.part(node), state.find_region(node)
     asked, others, total = state.types(part.holders), Types((), ()), None
     if around is not None:
         region, total = around
@@ -284,7 +286,7 @@ def _is_releasable(query: _Query, decision_delta: Fraction) -> bool:
 def _is_determined(state: _State, node: int) -> bool:
     """Whether the released sums leave one value only."""
     asked = state.types(state.part(node).holders).everyone
-    around = state.around(node)
+    around = state.find_region(node)
     if around is None or not asked:
         return not asked
     region, total = around
@@ -325,7 +327,7 @@ def _refuse_cycles(parent: Ints) -> None:
         checked.update(path)
 
 
-def _bottom_up(tree: SumTree) -> Iterator[tuple[int, int]]:
+def _order_bottom_up(tree: SumTree) -> Iterator[tuple[int, int]]:
     """Nodes with their parents, children before their parents."""
     children, above = tree.children(), tree.parent.tolist()
     order = [node for node in range(len(tree)) if above[node] < 0]
@@ -335,10 +337,10 @@ def _bottom_up(tree: SumTree) -> Iterator[tuple[int, int]]:
         yield node, above[node]
 
 
-def _summed(tree: SumTree, own: Ints) -> Ints:
+def _sum_nodes(tree: SumTree, own: Ints) -> Ints:
     """Sums over each node and its descendants."""
     total = own.copy()
-    for node, above in _bottom_up(tree):
+    for node, above in _order_bottom_up(tree):
         if above >= 0:
             total[above] += total[node]
     return total
@@ -349,13 +351,13 @@ def _own_people(tree: SumTree) -> Ints:
     return np.diff(cumulative[tree.type_ptr])
 
 
-def checked_values(tree: SumTree, values: npt.ArrayLike) -> list[int]:
+def check_tree_values(tree: SumTree, values: npt.ArrayLike) -> list[int]:
     """Values of a tree's nodes that do not contradict each other (ParameterError)."""
     counts = as_int("values", values)
     if counts.size != len(tree):
         raise ParameterError(f"{counts.size} values for {len(tree)} nodes: give one for each")
     own = counts.copy()
-    for node, above in _bottom_up(tree):
+    for node, above in _order_bottom_up(tree):
         if above >= 0:
             own[above] -= counts[node]
     people = _own_people(tree)
@@ -390,10 +392,14 @@ def _steps(tree: SumTree) -> Iterator[float]:
     numerator, denominator = tree.type_rates.numerator, tree.type_rates.denominator
     rate = numerator / denominator
     people = tree.type_people
-    variance = _per_node(tree, people * rate * (1 - rate))
-    n_people = _summed(tree, _own_people(tree))
-    windows = _per_node(
-        tree, np.minimum(people + 1.0, [window_length(one) for one in (people * rate * (1 - rate)).tolist()])
+    variance = _sum_per_node(tree, people * rate * (1 - rate))
+    n_people = _sum_nodes(tree, _own_people(tree))
+    windows = _sum_per_node(
+        tree,
+        np.minimum(
+            people + 1.0,
+            [window_length(row_variance) for row_variance in (people * rate * (1 - rate)).tolist()],
+        ),
     )
     for node, above in enumerate(tree.parent.tolist()):
         region = above if above >= 0 else node
@@ -401,11 +407,11 @@ def _steps(tree: SumTree) -> Iterator[float]:
         yield _CHAINS * length * float(windows[region])
 
 
-def _per_node(tree: SumTree, amounts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _sum_per_node(tree: SumTree, amounts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Sums of amounts of types over each node and its descendants."""
     cumulative = np.concatenate((np.zeros(1), np.cumsum(amounts)))
     total = np.diff(cumulative[tree.type_ptr])
-    for node, above in _bottom_up(tree):
+    for node, above in _order_bottom_up(tree):
         if above >= 0:
             total[above] += total[node]
     return total

@@ -84,11 +84,11 @@ class Sums(NamedTuple):
 
     def members(self) -> list[list[int]]:
         """Stars in each equation, by position."""
-        found: list[list[int]] = [[] for _ in self.rest]
+        members: list[list[int]] = [[] for _ in self.rest]
         for position, star in enumerate(self.stars):
             for line, _ in star.lines:
-                found[line].append(position)
-        return found
+                members[line].append(position)
+        return members
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -148,12 +148,12 @@ class GivenTable:
     @property
     def interior(self) -> BoolArray:
         """Which cells are no totals, bool[R, C]."""
-        found = np.ones(self.values.shape, dtype=np.bool_)
+        is_interior = np.ones(self.values.shape, dtype=np.bool_)
         if self.total_row:
-            found[-1] = False
+            is_interior[-1] = False
         if self.total_column:
-            found[:, -1] = False
-        return found
+            is_interior[:, -1] = False
+        return is_interior
 
     def row_name(self, row: int) -> str:
         """Return how messages name a row."""
@@ -176,15 +176,15 @@ class GivenTable:
         """Return how messages name a suppressed cell."""
         return self.cell_name(star.row, star.column)
 
-    def with_known(self, row: int, column: int, low: int, high: int | None) -> GivenTable:
+    def add_known_range(self, row: int, column: int, low: int, high: int | None) -> GivenTable:
         """Return the table for somebody who also knows that a cell is from `low` to `high` (None: no limit)."""
         least = np.zeros_like(self.values) if self.least is None else self.least.copy()
         least[row, column] = max(least[row, column], low)
         most = np.full_like(self.values, SUPPRESSED)
         most[row, column] = SUPPRESSED if high is None else high
-        return replace(self.with_most(most), least=least)
+        return replace(self.add_limits(most), least=least)
 
-    def with_most(self, most: npt.NDArray[np.int64]) -> GivenTable:
+    def add_limits(self, most: npt.NDArray[np.int64]) -> GivenTable:
         """Return the table for somebody who also knows these limits, int64[R, C]; ``SUPPRESSED`` means no limit."""
         if self.most is not None:
             known = np.minimum(self.most, most)

@@ -25,7 +25,7 @@ from engine.suppression.kernels import two_rows as kernels
 from engine.suppression.kernels.poisson_binomial import INFLATE
 from engine.suppression.poisson_binomial import Types
 from engine.suppression.safe_sums import NEVER, safe_split, safe_sums, unsafe_sum_bound
-from engine.suppression.sum_laws import EMPTY, SumLaw, anything, law_given_sum, law_of_sum, law_of_types
+from engine.suppression.sum_laws import EMPTY, SumLaw, allow_any_sum, law_given_sum, law_of_sum, law_of_types
 from engine.suppression.two_rows_ways import Ways
 from engine.suppression.unsafe import limit_below
 
@@ -125,10 +125,10 @@ class _Examined(NamedTuple):
     error: float
     missing: float
 
-    def reversed_from(self, total: int) -> _Examined:
+    def reverse(self, total: int) -> _Examined:
         """The same of what is left of a total."""
-        found, last = self.found, self.start + self.found.weight.size - 1
-        turned = kernels.Found(found.weight[::-1], found.missing[::-1], found.safe[::-1])
+        weighed, last = self.found, self.start + self.found.weight.size - 1
+        turned = kernels.Found(weighed.weight[::-1], weighed.missing[::-1], weighed.safe[::-1])
         return self._replace(start=total - last, found=turned)
 
 
@@ -171,25 +171,27 @@ class TwoRows:
     def outlook(self, query: int) -> Outlook:
         """What is safe to release as the value of a query, and how likely another value is."""
         if query < 2:
-            return self._alone(Types.of(pair for types in self._cells[query] for pair in _pairs(types)))
+            return self._query_alone(Types.of(pair for types in self._cells[query] for pair in _pairs(types)))
         if query < 2 + self._n_columns:
-            return self._of_column(query - 2)
-        return self._of_cell(*self._place(query))
+            return self._query_column(query - 2)
+        return self._query_cell(*self._place(query))
 
     def is_safe_at(self, query: int) -> bool:
         """Whether what is known is certainly safe, after a query whose value nobody had looked at was released."""
-        tied = self._tied()
+        tied = self._find_tied()
         if tied is None or (query >= 2 + self._n_columns and not self._are_cells_safe(*self._place(query))):
             return False
-        return bool(self._examined(tied, _NOBODY).found.safe[0])
+        return bool(self._examine_values(tied, _NOBODY).found.safe[0])
 
     def is_determined(self, query: int) -> bool:
         """Whether what is known leaves one value of a query only."""
-        if query >= 2 + self._n_columns and self._fixed(*self._place(query)) is not None:
+        if query >= 2 + self._n_columns and self._find_value(*self._place(query)) is not None:
             return True
         people = [[types.everyone for types in row] for row in self._cells]
         left = [
-            None if total is None else total - sum(self._fixed(row, at) or 0 for at in range(self._n_columns))
+            None
+            if total is None
+            else total - sum(self._find_value(row, at) or 0 for at in range(self._n_columns))
             for row, total in enumerate(self._rows)
         ]
         columns = {at: self._columns[at] for at in self._open_columns()}
@@ -211,15 +213,19 @@ class TwoRows:
     def _place(self, query: int) -> tuple[int, int]:
         return divmod(query - 2 - self._n_columns, self._n_columns)
 
-    def _fixed(self, row: int, column: int) -> int | None:
+    def _find_value(self, row: int, column: int) -> int | None:
         """The value of a cell, released or left over from its column's total."""
-        value, total, other = self._values[row][column], self._columns[column], self._values[1 - row][column]
-        return total - other if value is None and total is not None and other is not None else value
+        value, total, partner = (
+            self._values[row][column],
+            self._columns[column],
+            self._values[1 - row][column],
+        )
+        return total - partner if value is None and total is not None and partner is not None else value
 
     def _open_columns(self) -> list[int]:
         """Columns of known total whose cells are not known."""
         every = range(self._n_columns)
-        return [at for at in every if self._columns[at] is not None and self._fixed(0, at) is None]
+        return [at for at in every if self._columns[at] is not None and self._find_value(0, at) is None]
 
     def _pool(self, row: int) -> list[int]:
         """Columns of unknown total whose cell in a row is not known."""
@@ -228,22 +234,22 @@ class TwoRows:
 
     def _are_cells_safe(self, row: int, column: int) -> bool:
         """Whether the known values of a cell and of the other cell of its column are safe for the cells' own people."""
-        for one in (row, 1 - row):
-            value = self._fixed(one, column)
+        for cell_row in (row, 1 - row):
+            value = self._find_value(cell_row, column)
             if value is not None:
-                low, high = safe_sums(self._cells[one][column], self._epsilon)
+                low, high = safe_sums(self._cells[cell_row][column], self._epsilon)
                 if not low <= value <= high:
                     return False
         return True
 
-    def _tied(self) -> _Tied | None:
+    def _find_tied(self) -> _Tied | None:
         """What is open if some row total is known."""
         known = [row for row in range(2) if self._rows[row] is not None]
         if not known:
             return None
         main, every = known[0], range(self._n_columns)
         left = [
-            (self._rows[row] or 0) - sum(self._fixed(row, column) or 0 for column in every)
+            (self._rows[row] or 0) - sum(self._find_value(row, column) or 0 for column in every)
             for row in range(2)
         ]
         columns = self._open_columns()
@@ -252,62 +258,62 @@ class TwoRows:
         in_pool = sum(left) - sum(totals) if len(known) == 2 else None
         return _Tied(main=main, left=left[main], columns=columns, totals=totals, pool=pool, in_pool=in_pool)
 
-    def _alone(self, types: Types) -> Outlook:
+    def _query_alone(self, types: Types) -> Outlook:
         """A query about people who have no known sum with others."""
-        return self._beside(types, Types((), ()), None)
+        return self._query_beside(types, Types((), ()), None)
 
-    def _beside(self, asked: Types, others: Types, total: int | None) -> Outlook:
+    def _query_beside(self, asked: Types, others: Types, total: int | None) -> Outlook:
         """A query about people who have a known sum with others, and with nobody else."""
         safe = safe_split(asked, others, total, self._epsilon)
         return Outlook(safe, unsafe_sum_bound(asked, others, total, safe), _ANY)
 
-    def _of_column(self, column: int) -> Outlook:
-        tied = self._tied()
+    def _query_column(self, column: int) -> Outlook:
+        tied = self._find_tied()
         if tied is None:
-            return self._alone(Types.of(pair for row in self._cells for pair in _pairs(row[column])))
-        return _outlook(self._examined(tied, _Taken((column, column), None, None)), self._least)
+            return self._query_alone(Types.of(pair for row in self._cells for pair in _pairs(row[column])))
+        return _outlook(self._examine_values(tied, _Taken((column, column), None, None)), self._least)
 
-    def _of_cell(self, row: int, column: int) -> Outlook:
-        fixed, total, tied = self._fixed(row, column), self._columns[column], self._tied()
+    def _query_cell(self, row: int, column: int) -> Outlook:
+        fixed, total, tied = self._find_value(row, column), self._columns[column], self._find_tied()
         if fixed is not None:
             return Outlook((fixed, fixed), Fraction(0), _ANY)
         types, others = self._cells[row][column], self._cells[1 - row][column]
         if total is not None and tied is None:
-            return self._beside(types, others, total)
+            return self._query_beside(types, others, total)
         is_main = tied is not None and row == tied.main
         if tied is None or (total is None and not is_main and tied.in_pool is None):
-            return self._alone(types)
+            return self._query_alone(types)
         if total is None:
             safe = safe_sums(types, self._epsilon)
             first = _Taken((column, None), None, (safe, _ANY))
             second = _Taken((None, column), None, (_ANY, safe))
-            return _outlook(self._examined(tied, first if is_main else second), self._least)
+            return _outlook(self._examine_values(tied, first if is_main else second), self._least)
         own = safe_sums(types, self._epsilon), safe_sums(others, self._epsilon)
         taken = _Taken((column, column), total, own if is_main else own[::-1])
-        examined = self._examined(tied, taken)
-        return _outlook(examined if is_main else examined.reversed_from(total), self._least)
+        examined = self._examine_values(tied, taken)
+        return _outlook(examined if is_main else examined.reverse(total), self._least)
 
-    def _examined(self, tied: _Tied, taken: _Taken) -> _Examined:
+    def _examine_values(self, tied: _Tied, taken: _Taken) -> _Examined:
         """Weights of a query's values, and which of them are certainly safe."""
         factors, rates = self._factors(tied, taken)
-        queried, start = _queried(factors, taken, tied.in_pool)
+        queried, start = _list_values(factors, taken, tied.in_pool)
         limits = _limits(factors, rates, self._epsilon, self._floor, self._least)
         n = queried.least.size
-        found = kernels.Found(np.empty(n), np.empty(n), np.empty(n, np.bool_))
+        weighed = kernels.Found(np.empty(n), np.empty(n), np.empty(n, np.bool_))
         error = kernels.decide_values(
             kernels.Factors(*(law.for_kernel() for law in factors)),
             queried,
             tied.left,
             limits,
             _scratch(factors, limits.low.size),
-            found,
+            weighed,
         )
-        return _Examined(start, found, error, limits.missing)
+        return _Examined(start, weighed, error, limits.missing)
 
     def _factors(self, tied: _Tied, taken: _Taken) -> tuple[_Factors, list[Fraction]]:
         """Laws of what is taken, of the pool, and of the known columns, and the rates of all their types."""
         row, tilts, of_pool = self._tilts(tied)
-        main, other = self._cells[tied.main], self._cells[1 - tied.main]
+        main, opposite = self._cells[tied.main], self._cells[1 - tied.main]
         held = {
             column: (total, tilt)
             for column, total, tilt in zip(tied.columns, tied.totals, tilts, strict=True)
@@ -320,34 +326,34 @@ class TwoRows:
             return EMPTY if column is None else law_of_types(cells[column], tilt, self._floor)
 
         first = law(main, taken.cells[0], of_taken * row)
-        second = law(other, taken.cells[1], of_taken)
+        second = law(opposite, taken.cells[1], of_taken)
         pool_first = law_of_sum([law(main, at, of_pool * row) for at in pools[0]], self._floor)
-        pool_second = anything(pool_first.weights.size)
+        pool_second = allow_any_sum(pool_first.weights.size)
         if tied.in_pool is not None:
-            pool_second = law_of_sum([law(other, at, of_pool) for at in pools[1]], self._floor)
+            pool_second = law_of_sum([law(opposite, at, of_pool) for at in pools[1]], self._floor)
         columns = [
             law_given_sum(
-                law(main, at, held[at][1] * row), law(other, at, held[at][1]), held[at][0], self._floor
+                law(main, at, held[at][1] * row), law(opposite, at, held[at][1]), held[at][0], self._floor
             )
             for at in known
         ]
         if taken.own is not None:
-            first, second = first.without_parts(), second.without_parts()
+            first, second = first.drop_parts(), second.drop_parts()
         factors = _Factors(first, second, pool_first, pool_second, law_of_sum(columns, self._floor))
-        people = [types for at in known for types in (main[at], other[at])]
+        people = [types for at in known for types in (main[at], opposite[at])]
         people += [main[at] for at in pools[0]]
-        people += [other[at] for at in pools[1] if tied.in_pool is not None]
+        people += [opposite[at] for at in pools[1] if tied.in_pool is not None]
         if taken.own is None:
             people += [
-                cells[at] for cells, at in zip((main, other), taken.cells, strict=True) if at is not None
+                cells[at] for cells, at in zip((main, opposite), taken.cells, strict=True) if at is not None
             ]
         return factors, [rate for types in people for rate in types.rates]
 
     def _tilts(self, tied: _Tied) -> tuple[float, list[float], float]:
         """Tilts of the main row, of the known columns, and of the pool."""
-        main, other = self._cells[tied.main], self._cells[1 - tied.main]
-        groups = [[one[column]] for column in tied.columns for one in (main, other)]
-        groups += [[main[at] for at in tied.pool[0]], [other[at] for at in tied.pool[1]]]
+        main, opposite = self._cells[tied.main], self._cells[1 - tied.main]
+        groups = [[cells[column]] for column in tied.columns for cells in (main, opposite)]
+        groups += [[main[at] for at in tied.pool[0]], [opposite[at] for at in tied.pool[1]]]
         flat = [types for group in groups for types in group]
         sizes = [sum(len(types.people) for types in group) for group in groups]
         tilts = np.empty(len(tied.columns) + 1)
@@ -366,7 +372,7 @@ def _pairs(types: Types) -> Iterator[tuple[int, Fraction]]:
     return zip(types.people, types.rates, strict=True)
 
 
-def _queried(factors: _Factors, taken: _Taken, in_pool: int | None) -> tuple[kernels.Queried, int]:
+def _list_values(factors: _Factors, taken: _Taken, in_pool: int | None) -> tuple[kernels.Queried, int]:
     """Values that a query may have, and the first of them."""
     first, second = factors.first, factors.second
     ends = first.start + first.weights.size - 1, second.start + second.weights.size - 1
@@ -421,22 +427,22 @@ def _outlook(examined: _Examined, least: float) -> Outlook:
     """The most likely run of safe values, and the chance of another value at most."""
     weights, safe = examined.found.weight.tolist(), examined.found.safe.tolist()
     best, heaviest, run, weight = NEVER, 0.0, 0, 0.0
-    for at, one in enumerate(weights):
+    for at, value_weight in enumerate(weights):
         if not safe[at]:
             run, weight = at + 1, 0.0
             continue
-        weight += one
+        weight += value_weight
         if weight > heaviest:
             best, heaviest = (run, at), weight
     whole, unsafe, missing = 0.0, 0.0, examined.missing
-    for at, one in enumerate(weights):
-        whole += one
-        unsafe += 0.0 if best[0] <= at <= best[1] else one
+    for at, value_weight in enumerate(weights):
+        whole += value_weight
+        unsafe += 0.0 if best[0] <= at <= best[1] else value_weight
         missing += float(examined.found.missing[at])
     error = (examined.error + len(weights) * 2.0**-52) * INFLATE
     lowest = whole * (1.0 - error)
     enough = least * max(weights)
-    seen = [at for at, one in enumerate(weights) if one >= enough]
+    seen = [at for at, value_weight in enumerate(weights) if value_weight >= enough]
     start = examined.start
     return Outlook(
         (start + best[0], start + best[1]) if best != NEVER else NEVER,

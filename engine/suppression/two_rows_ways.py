@@ -56,8 +56,8 @@ class Ways(NamedTuple):
     def determines_column(self, column: int) -> bool:
         """Whether the cells of a known column have one value each."""
         low, high = self.ranges[column]
-        lowest = sum(one for one, _ in self.ranges.values())
-        highest = sum(one for _, one in self.ranges.values())
+        lowest = sum(low for low, _ in self.ranges.values())
+        highest = sum(high for _, high in self.ranges.values())
         return max(low, self.least - (highest - high)) == min(high, self.most - (lowest - low))
 
     def determines_pool(self, first: int, second: int) -> bool:

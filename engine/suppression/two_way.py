@@ -46,7 +46,7 @@ class Known(NamedTuple):
         """Nothing is known."""
         return cls((None,) * rows, (None,) * columns, (None,) * (rows * columns))
 
-    def with_value(self, query: int, value: int) -> Known:
+    def add_value(self, query: int, value: int) -> Known:
         """The same and the value of one query: rows first, then columns, then cells."""
         parts = [list(self.rows), list(self.columns), list(self.cells)]
         for part in parts:
@@ -86,7 +86,7 @@ class TwoWay:
         self.rows, self.columns, self.cells = rows, columns, cells
         self._weights = [exact_weights(types) for types in cells]
         self._others = [
-            [exact_weights(types.without(at)) for at in range(len(types.people))] for types in cells
+            [exact_weights(types.drop_one_each(at)) for at in range(len(types.people))] for types in cells
         ]
 
     def most(self, query: int) -> int:
@@ -154,7 +154,7 @@ class TwoWay:
     def likelihoods(self, known: Known) -> list[dict[int, int]]:
         """For each cell and value, the weight of all other cells that agree."""
         sums, steps = self.forward(known), list(self._order())
-        found: list[dict[int, int]] = [{} for _ in steps]
+        likelihoods: list[dict[int, int]] = [{} for _ in steps]
         later: _Sums = dict.fromkeys(sums[-1], 1)
         for number in range(len(steps) - 1, -1, -1):
             row, column, place = steps[number]
@@ -163,14 +163,14 @@ class TwoWay:
                 for value in self._values(known, place):
                     after = move(state, value)
                     if after is not None and after in later:
-                        found[place][value] = found[place].get(value, 0) + weight * later[after]
+                        likelihoods[place][value] = likelihoods[place].get(value, 0) + weight * later[after]
                         earlier[state] = earlier.get(state, 0) + self._weights[place][value] * later[after]
             later = earlier
-        return found
+        return likelihoods
 
     def posteriors(self, known: Known) -> list[list[Fraction]]:
         """Chance that a person of each type of each cell has the value, given what is known."""
-        found = []
+        posteriors = []
         for place, likelihood in enumerate(self.likelihoods(known)):
             weights = self._weights[place]
             whole = sum(weight * weights[value] for value, weight in likelihood.items())
@@ -178,8 +178,8 @@ class TwoWay:
             for rate, others in zip(self.cells[place].rates, self._others[place], strict=True):
                 ones = sum(weight * others[value - 1] for value, weight in likelihood.items() if value > 0)
                 of_cell.append(Fraction(rate.numerator * ones, whole))
-            found.append(of_cell)
-        return found
+            posteriors.append(of_cell)
+        return posteriors
 
     def is_safe(self, known: Known, epsilon: Fraction) -> bool:
         """Safe (Algorithm 1): nobody's belief moves by more than epsilon relative to the prior."""
@@ -197,8 +197,7 @@ class TwoWay:
             likelihood = self.likelihoods(known)[place]
             return {value: weight * weights[value] for value, weight in sorted(likelihood.items())}
         weights_of = (
-            (value, self.total_weight(known.with_value(query, value)))
-            for value in range(self.most(query) + 1)
+            (value, self.total_weight(known.add_value(query, value))) for value in range(self.most(query) + 1)
         )
         return {value: weight for value, weight in weights_of if weight}
 
@@ -221,7 +220,7 @@ class TwoWay:
         if not sums[-1]:
             raise ParameterError("no table has these totals and cells: correct them")
         cells = [0] * len(steps)
-        state = _chosen(sums[-1], draw)
+        state = _choose_key(sums[-1], draw)
         for number in range(len(steps) - 1, -1, -1):
             row, column, place = steps[number]
             move = self._moves(known, row, column)
@@ -231,11 +230,11 @@ class TwoWay:
                 for value in self._values(known, place)
                 if move(before, value) == state
             }
-            state, cells[place] = _chosen(ways, draw)
+            state, cells[place] = _choose_key(ways, draw)
         return cells
 
 
-def _chosen(ways: dict[_Item, int], draw: Draw) -> _Item:
+def _choose_key(ways: dict[_Item, int], draw: Draw) -> _Item:
     """One of the keys, with chances in proportion to their weights."""
     left = draw(sum(ways.values()))
     for item, weight in ways.items():
@@ -250,7 +249,7 @@ def draw_people(types: Types, total: int, draw: Draw) -> list[int]:
 
     Any people of a type are then equally likely.
     """
-    found = []
+    drawn = []
     for number, people in enumerate(types.people):
         own = exact_weights(Types((people,), (types.rates[number],)))
         rest = exact_weights(Types(types.people[number + 1 :], types.rates[number + 1 :]))
@@ -259,6 +258,6 @@ def draw_people(types: Types, total: int, draw: Draw) -> list[int]:
             for ones, weight in enumerate(own)
             if 0 <= total - ones < len(rest)
         }
-        found.append(_chosen(ways, draw))
-        total -= found[-1]
-    return found
+        drawn.append(_choose_key(ways, draw))
+        total -= drawn[-1]
+    return drawn

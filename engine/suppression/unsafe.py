@@ -95,7 +95,7 @@ def unsafe_probability_bounds(
     return lower, upper
 
 
-def rarely_unsafe(
+def are_rarely_unsafe(
     people: Ints, rates: Rates, low: Ints, high: Ints, decision_delta: Fraction, threads: int
 ) -> BoolArray:
     """Whether each cell's chance of an unsafe value is certainly at most a limit: bool[C]."""

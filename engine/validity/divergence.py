@@ -81,9 +81,9 @@ def kl_of_counts(real: npt.ArrayLike, drawn: npt.ArrayLike) -> FloatArray:
 
     Source: docs/theory/method.md, section 10, for the release actually drawn; the added worker is ours.
     """
-    one, other = _same_cells("real", real, "drawn", drawn)
-    extra = 1.0 / one.shape[1]
-    return kl_divergence(_shares(one + extra), _shares(other + extra))
+    real_counts, drawn_counts = _same_cells("real", real, "drawn", drawn)
+    extra = 1.0 / real_counts.shape[1]
+    return kl_divergence(_shares(real_counts + extra), _shares(drawn_counts + extra))
 
 
 def squared_error(real: npt.ArrayLike, drawn: npt.ArrayLike) -> FloatArray:
@@ -93,8 +93,8 @@ def squared_error(real: npt.ArrayLike, drawn: npt.ArrayLike) -> FloatArray:
 
     Source: docs/theory/method.md, section 10.
     """
-    one, other = _same_cells("real", real, "drawn", drawn)
-    return np.asarray(np.square(_shares(other) - _shares(one)).sum(axis=1))
+    real_counts, drawn_counts = _same_cells("real", real, "drawn", drawn)
+    return np.asarray(np.square(_shares(drawn_counts) - _shares(real_counts)).sum(axis=1))
 
 
 def total_variation(real: npt.ArrayLike, drawn: npt.ArrayLike) -> FloatArray:
@@ -102,14 +102,14 @@ def total_variation(real: npt.ArrayLike, drawn: npt.ArrayLike) -> FloatArray:
 
     NaN where one side has no workers.
     """
-    one, other = _same_cells("real", real, "drawn", drawn)
-    return np.asarray(np.abs(_shares(other) - _shares(one)).sum(axis=1) / 2.0)
+    real_counts, drawn_counts = _same_cells("real", real, "drawn", drawn)
+    return np.asarray(np.abs(_shares(drawn_counts) - _shares(real_counts)).sum(axis=1) / 2.0)
 
 
 def _same_cells(
-    name: str, one: npt.ArrayLike, of_other: str, other: npt.ArrayLike
+    name: str, counts: npt.ArrayLike, of_other: str, other_counts: npt.ArrayLike
 ) -> tuple[FloatArray, FloatArray]:
-    first, second = as_amounts(name, one, ndim=2), as_amounts(of_other, other, ndim=2)
+    first, second = as_amounts(name, counts, ndim=2), as_amounts(of_other, other_counts, ndim=2)
     if first.shape != second.shape:
         raise ParameterError(f"{name} is {first.shape}, {of_other} {second.shape}: give the same cells")
     return first, second

@@ -43,7 +43,7 @@ def count_points(
 
     Source: P10 "Support Points in Prior Domain (before pruning)".
     """
-    tract, of_point, band = _sorted_in(support_ptr, level, distance_mi)
+    tract, of_point, band = _sort_points(support_ptr, level, distance_mi)
     n_tracts = np.asarray(support_ptr).size - 1
     by_level = np.bincount(tract * len(LEVELS) + of_point, minlength=n_tracts * len(LEVELS))
     by_range = np.bincount(tract * len(DOMAIN_RANGES) + band, minlength=n_tracts * len(DOMAIN_RANGES))
@@ -66,7 +66,7 @@ def positive_shares(
 
     Source: P10 "Fraction of Points in the Prior Domain with Positive Counts", before and after editing.
     """
-    tract, of_point, band = _sorted_in(support_ptr, level, distance_mi)
+    tract, of_point, band = _sort_points(support_ptr, level, distance_mi)
     if is_positive.shape != tract.shape:
         raise ParameterError(f"is_positive is {is_positive.shape} for {tract.size} points: give one each")
     n_tracts, n_ranges = np.asarray(support_ptr).size - 1, len(DOMAIN_RANGES)
@@ -82,7 +82,7 @@ def positive_shares(
     return np.column_stack((by_range, over_all))
 
 
-def _sorted_in(
+def _sort_points(
     support_ptr: npt.ArrayLike, level: npt.ArrayLike, distance_mi: npt.ArrayLike
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Destination tract, level and range of every point."""

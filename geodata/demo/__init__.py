@@ -18,7 +18,7 @@ from geodata.errors import GeodataError
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
 from geodata.store.schema import OPTIONAL_TABLES, TABLES
-from geodata.store.store import refuse_existing, writing_store
+from geodata.store.store import refuse_existing, write_store
 
 __all__ = ["SIZES", "Size", "generate", "write_demo"]
 
@@ -85,7 +85,7 @@ def write_demo(path: Path, *, size: str = "metro", seed: int = 1, progress: Prog
     """
     refuse_existing(path)
     tables, facts = generate(size, seed, progress)
-    with writing_store(path, "dataset") as writer:
+    with write_store(path, "dataset") as writer:
         writer.facts(**facts)
         kinds = (*TABLES["dataset"], *OPTIONAL_TABLES["dataset"])
         for name in (table.name for table in kinds if table.name in tables):

@@ -17,7 +17,7 @@ from geodata.demo.blocks import Blocks
 from geodata.demo.curves import Floats
 from geodata.demo.gazetteer import Gazetteer, Names
 from geodata.demo.land import Land
-from geodata.demo.roads import Way, bridged, make_links, make_rails, make_roads
+from geodata.demo.roads import Way, drop_long_bridges, make_links, make_rails, make_roads
 from geodata.demo.towns import Towns
 from geodata.demo.units import Units
 from geodata.demo.waters import Water, make_waters
@@ -56,18 +56,18 @@ def make_landmarks(
 ) -> list[Landmark]:
     """Name places in cities, towns, and on the coast."""
     shapely.prepare(land.shape)
-    found: list[Landmark] = []
+    landmarks: list[Landmark] = []
     cities = np.flatnonzero(towns.is_city).tolist()
     for position, city in enumerate(cities):
-        found += _of_city(land, towns, gazetteer, position, city, names, rng)
+        landmarks += _name_city_landmarks(land, towns, gazetteer, position, city, names, rng)
     track = shapely.union_all([rail.line_km for rail in rails])
     others = [town for town in range(towns.state.size) if town not in cities]
     for town in others:
-        found += _of_town(land, towns, gazetteer.town[town], town, track, names, rng)
-    return found + _coastal(land, names, rng)
+        landmarks += _name_town_landmarks(land, towns, gazetteer.town[town], town, track, names, rng)
+    return landmarks + _name_coast_landmarks(land, names, rng)
 
 
-def _of_city(
+def _name_city_landmarks(
     land: Land,
     towns: Towns,
     gazetteer: Gazetteer,
@@ -91,10 +91,13 @@ def _of_city(
     ]
     words = rng.permutation(_QUARTER_WORDS).tolist()
     listed += [(f"{names.landmark()} {words[n]}", "place", 0.9) for n in range(_QUARTERS[position])]
-    return [Landmark(text, kind, _near(land, center, reach * spread, rng)) for text, kind, reach in listed]
+    return [
+        Landmark(text, kind, _find_place_near(land, center, reach * spread, rng))
+        for text, kind, reach in listed
+    ]
 
 
-def _of_town(
+def _name_town_landmarks(
     land: Land,
     towns: Towns,
     name: str,
@@ -112,12 +115,15 @@ def _of_town(
         listed.append((f"{name} State College", "university", 0.7))
     elif rng.random() < 0.3:
         listed.append((f"{names.landmark()} State Park", "park", 3.0))
-    return [Landmark(text, kind, _near(land, center, reach * spread, rng)) for text, kind, reach in listed]
+    return [
+        Landmark(text, kind, _find_place_near(land, center, reach * spread, rng))
+        for text, kind, reach in listed
+    ]
 
 
-def _coastal(land: Land, names: Names, rng: np.random.Generator) -> list[Landmark]:
+def _name_coast_landmarks(land: Land, names: Names, rng: np.random.Generator) -> list[Landmark]:
     """Small islands, and the capes that reach farthest out from the land around them."""
-    found = [
+    landmarks = [
         Landmark(f"{names.landmark()} Island", "island", shapely.get_coordinates(islet.centroid)[0])
         for islet in land.islets
     ]
@@ -132,11 +138,14 @@ def _coastal(land: Land, names: Names, rng: np.random.Generator) -> list[Landmar
     for row in np.argsort(-reach, kind="stable"):
         if len(chosen) < _CAPES and all(np.hypot(*(coast[row] - cape)) > _CAPE_APART_KM for cape in chosen):
             chosen.append(coast[row])
-    found += [Landmark(f"Cape {names.landmark()}", "cape", _near(land, cape, 0.5, rng)) for cape in chosen]
-    return found
+    landmarks += [
+        Landmark(f"Cape {names.landmark()}", "cape", _find_place_near(land, cape, 0.5, rng))
+        for cape in chosen
+    ]
+    return landmarks
 
 
-def _near(land: Land, center: Floats, reach_km: float, rng: np.random.Generator) -> Floats:
+def _find_place_near(land: Land, center: Floats, reach_km: float, rng: np.random.Generator) -> Floats:
     """A place on land about so far from another; farther if that is all water."""
     angle = rng.uniform(0.0, 2 * np.pi, 64)
     away = reach_km * rng.uniform(0.6, 1.2, 64) * np.linspace(1.0, 3.0, 64)
@@ -233,5 +242,7 @@ def _lines(
     lines = [shapely.transform(way.line_km, lambda p: np.round(to_degrees(p), _DECIMALS)) for way in ways]
     if land_deg is None:
         return lines
-    kept = [bridged(line, land_deg, _BRIDGE_DEG) for line in lines]  # some cross an island that no block has
+    kept = [
+        drop_long_bridges(line, land_deg, _BRIDGE_DEG) for line in lines
+    ]  # some cross an island that no block has
     return [line if part.is_empty else part for line, part in zip(lines, kept, strict=True)]

@@ -53,11 +53,11 @@ class Blocks:
 def make_blocks(land: Land, towns: Towns, scale: Scale, rng: np.random.Generator) -> Blocks:
     """Divide the land into blocks and put people into them."""
     seed, state = _seeds(land, towns, scale, rng)
-    cells = _clipped(_cells(seed), land.shape)
+    cells = _clip_cells(_cells(seed), land.shape)
     kept = ~shapely.is_empty(cells) & (shapely.area(cells) > 1e-4)
     seed, state, cells = seed[kept], state[kept], cells[kept]
     rounded = _to_degrees(cells, land)
-    place = _inside(seed, cells, rounded, land)
+    place = _find_inner_places(seed, cells, rounded, land)
     area = shapely.area(cells)
     return Blocks(
         place_km=place,
@@ -77,7 +77,7 @@ def _seeds(land: Land, towns: Towns, scale: Scale, rng: np.random.Generator) -> 
     parts, states = [fixed], [fixed_state]
     for position, code in enumerate(STATES):
         drawn = seed_places(towns, land, position, scale.blocks[code] * _DRAWS_TO_BLOCK, rng)
-        relaxed = _relaxed(drawn, scale.blocks[code])
+        relaxed = _relax_seeds(drawn, scale.blocks[code])
         # A seed that relaxed across the border, or up to a border pair, would bend the border.
         clear = cKDTree(fixed).query(relaxed)[0] > 0.3 * scale.border_step_km
         relaxed = relaxed[clear & (land.state_position(relaxed) == position)]
@@ -102,7 +102,7 @@ def _border_pairs(land: Land, scale: Scale) -> tuple[Floats, Ints]:
     return np.vstack(pairs), np.concatenate(states)
 
 
-def _relaxed(drawn: Floats, wanted: int) -> Floats:
+def _relax_seeds(drawn: Floats, wanted: int) -> Floats:
     centre = drawn[:wanted]
     for _ in range(_ROUNDS):
         nearest = cKDTree(centre).query(drawn)[1]
@@ -129,7 +129,7 @@ def _cells(seed: Floats) -> npt.NDArray[np.object_]:
     return cells
 
 
-def _clipped(cells: npt.NDArray[np.object_], land: shapely.Geometry) -> npt.NDArray[np.object_]:
+def _clip_cells(cells: npt.NDArray[np.object_], land: shapely.Geometry) -> npt.NDArray[np.object_]:
     shapely.prepare(land)
     inside = shapely.contains_properly(land, cells)
     result = cells.copy()
@@ -146,7 +146,7 @@ def _clipped(cells: npt.NDArray[np.object_], land: shapely.Geometry) -> npt.NDAr
     return result
 
 
-def _inside(
+def _find_inner_places(
     seed: Floats, cells: npt.NDArray[np.object_], rounded: npt.NDArray[np.object_], land: Land
 ) -> Floats:
     """A place inside every cell, also after rounding of both: a seed may lie right at the shore."""

@@ -73,13 +73,13 @@ def _counts(
     n_blocks: int,
 ) -> npt.NDArray[np.int64]:
     """Count workers by block and code: int64[blocks, codes]."""
-    found = np.zeros((n_blocks, len(CHARACTERISTIC_CODES)), dtype=np.int64)
-    found[:, CHARACTERISTIC_CODES.index(TOTAL)] = np.bincount(block, minlength=n_blocks)
+    counts = np.zeros((n_blocks, len(CHARACTERISTIC_CODES)), dtype=np.int64)
+    counts[:, CHARACTERISTIC_CODES.index(TOTAL)] = np.bincount(block, minlength=n_blocks)
     for group in groups:
         for code, is_in in _members(group, workers):
             here = np.bincount(block[is_in], minlength=n_blocks)
-            found[:, CHARACTERISTIC_CODES.index(code)] = here
-    return found
+            counts[:, CHARACTERISTIC_CODES.index(code)] = here
+    return counts
 
 
 def _members(

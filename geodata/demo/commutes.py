@@ -119,8 +119,8 @@ def draw_homes(
     running = np.cumsum(share.reshape(-1, n_tracts), axis=1)
     # One search for all rows: row r occupies the numbers from r to r + 1.
     running = running / running[:, -1:] + np.arange(len(running))[:, None]
-    found = np.searchsorted(running.ravel(), row + rng.random(row.size), side="right")
-    tract = np.minimum(found - row * n_tracts, n_tracts - 1)
+    cell = np.searchsorted(running.ravel(), row + rng.random(row.size), side="right")
+    tract = np.minimum(cell - row * n_tracts, n_tracts - 1)
     origin = _blocks_within(tract, block_tract, block_people, rng)
     at_home = (rng.random(row.size) < _SAME_BLOCK) & (block_people[destination] > 0)
     return destination, np.where(at_home, destination, origin), segment

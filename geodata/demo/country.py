@@ -15,9 +15,9 @@ import shapely
 from geodata.demo.base_map import base_map
 from geodata.demo.blocks import Blocks, make_blocks
 from geodata.demo.commutes import HomeTracts, draw_homes, home_shares, last_year
-from geodata.demo.curves import Floats, wandering
+from geodata.demo.curves import Floats, make_noise
 from geodata.demo.gazetteer import Gazetteer, make_gazetteer
-from geodata.demo.grouping import Ints, joined, united
+from geodata.demo.grouping import Ints, union_groups, unite_polygons
 from geodata.demo.land import Land, make_land
 from geodata.demo.sizes import ELSEWHERE_STATES, MAIN_STATES, SCALES, Size
 from geodata.demo.towns import Towns, make_towns
@@ -62,7 +62,7 @@ def geography(
         Centres of the elsewhere units, longitude and latitude.
     """
     here = _blocks(blocks, units, gazetteer, block_id)
-    far = _elsewhere(far_deg, list(here.columns))
+    far = _make_elsewhere(far_deg, list(here.columns))
     frame = pandas.concat([here, far], ignore_index=True)
     tract_id = np.unique(frame["tract_id"].astype(str))
     frame["tract_index"] = np.searchsorted(tract_id, frame["tract_id"].astype(str)).astype(np.int32)
@@ -70,7 +70,7 @@ def geography(
     for level, name in _TABLES.items():
         unit = getattr(gazetteer, level)[0][_unit_of_tract(units, level)]
         ids, number = np.unique(unit.astype(str), return_inverse=True)
-        polygon = units.polygon if level == "tract" else joined(units.polygon, number)
+        polygon = units.polygon if level == "tract" else union_groups(units.polygon, number)
         tables[name] = _unit_table(frame, level, gazetteer, dict(zip(ids, polygon, strict=True)))
     _add_positions(tables)
     tables["cells"] = geopandas.GeoDataFrame(
@@ -104,7 +104,7 @@ def _blocks(
     return pandas.DataFrame(columns)
 
 
-def _elsewhere(far_deg: Floats, columns: list[str]) -> pandas.DataFrame:
+def _make_elsewhere(far_deg: Floats, columns: list[str]) -> pandas.DataFrame:
     frame = pandas.DataFrame({name: list(ELSEWHERE_STATES) for name in columns if name.endswith("_id")})
     frame["lon_deg"], frame["lat_deg"] = far_deg.T
     frame["population"] = ELSEWHERE_PEOPLE
@@ -196,11 +196,11 @@ def make_country(
     blocks = make_blocks(land, towns, scale, rng[2])
     units = make_units(blocks, towns, scale)
     gazetteer = make_gazetteer(blocks, units, towns, rng[3])
-    blocks, units, gazetteer, block_id = _in_order(blocks, units, gazetteer)
+    blocks, units, gazetteer, block_id = _sort_units(blocks, units, gazetteer)
     progress("Joining blocks into tracts", 2, 5)
     far_deg = np.round(land.frame.degrees(_ELSEWHERE_KM), 4)
     tables = geography(blocks, units, gazetteer, block_id, far_deg)
-    land_deg = united(tables["states"].geometry.dropna().to_numpy())
+    land_deg = unite_polygons(tables["states"].geometry.dropna().to_numpy())
     tables |= base_map(land, towns, blocks, units, gazetteer, land_deg, rng[8])
     progress("Sending people to work", 3, 5)
     workplaces = make_workplaces(blocks, towns, scale, rng[4])
@@ -212,7 +212,7 @@ def make_country(
     return tables, _facts(size, seed, gazetteer, tables)
 
 
-def _in_order(
+def _sort_units(
     blocks: Blocks, units: Units, gazetteer: Gazetteer
 ) -> tuple[Blocks, Units, Gazetteer, npt.NDArray[np.object_]]:
     """Put tracts, and blocks within them, in the order of their identifiers."""
@@ -249,7 +249,7 @@ def _homes(
     away = np.hypot(*(centre[:, None, :] - towns.place_km[towns.is_city]).transpose(2, 0, 1)).min(axis=1)
     suburb = np.exp(-(((away - 16.0) / 11.0) ** 2))
     wealth = suburb + sum(
-        wandering(axis, rng, amplitude=0.5, wavelength=38.0, octaves=3) for axis in centre.T
+        make_noise(axis, rng, amplitude=0.5, wavelength=38.0, octaves=3) for axis in centre.T
     )
     youth = np.exp(-away / 9.0) + rng.normal(0.0, 0.15, away.size)
     none = np.zeros(len(far_deg))
@@ -258,13 +258,13 @@ def _homes(
         place_deg=np.vstack([land.frame.degrees(centre), far_deg]),
         people=np.append(people, np.array(ELSEWHERE_PEOPLE) * people.sum() / 2.6e6 * 0.12),
         within_mi=np.append(0.45 * np.sqrt(area_mi2), none + 1.0),
-        wealth=np.append(_standard(wealth), none),
-        youth=np.append(_standard(youth), none),
+        wealth=np.append(_standardize(wealth), none),
+        youth=np.append(_standardize(youth), none),
         main=np.append(units.state < len(MAIN_STATES), none > 0),
     )
 
 
-def _standard(values: Floats) -> Floats:
+def _standardize(values: Floats) -> Floats:
     return np.asarray((values - values.mean()) / values.std(), dtype=np.float64)
 
 
@@ -286,10 +286,10 @@ def _flows(
     drawn = draw_homes(share, work_tract, workplaces, block_tract, block_people, rng)
     work, home, weight = last_year(homes, work_tract, jobs, rng_last_year)
     prior = {"destination_tract_index": work, "origin_tract_index": home, "weight": weight}
-    return {"jobs": _counted(*drawn, block_people.size), "prior": pandas.DataFrame(prior)}
+    return {"jobs": _count_commutes(*drawn, block_people.size), "prior": pandas.DataFrame(prior)}
 
 
-def _counted(destination: Ints, origin: Ints, segment: Ints, n_blocks: int) -> pandas.DataFrame:
+def _count_commutes(destination: Ints, origin: Ints, segment: Ints, n_blocks: int) -> pandas.DataFrame:
     key, count = np.unique((destination * N_SEGMENTS + segment) * n_blocks + origin, return_counts=True)
     synthesizer, origin = np.divmod(key, n_blocks)
     destination, segment = np.divmod(synthesizer, N_SEGMENTS)

@@ -9,7 +9,7 @@ import shapely
 Floats = npt.NDArray[np.float64]
 
 
-def roughened(
+def roughen_line(
     points: Floats, rng: np.random.Generator, *, finest: float, roughness: float, closed: bool = True
 ) -> Floats:
     """Roughen a line by midpoint displacement until its steps are shorter than `finest`.
@@ -48,7 +48,7 @@ def roughened(
         line = merged
 
 
-def wandering(
+def make_noise(
     at: Floats, rng: np.random.Generator, *, amplitude: float, wavelength: float, octaves: int = 4
 ) -> Floats:
     """Smooth noise along one dimension: a sum of sines, each octave half as long and half as strong.
@@ -89,13 +89,13 @@ def meander(
     length = float(np.hypot(*along))
     at = np.linspace(0.0, length, max(round(length / step), 2) + 1)
     taper = np.clip(np.minimum(at, length - at) / wavelength, 0.0, 1.0)
-    shift = taper * wandering(at, rng, amplitude=sway, wavelength=wavelength)
+    shift = taper * make_noise(at, rng, amplitude=sway, wavelength=wavelength)
     across = np.array([-along[1], along[0]]) / length
     line: Floats = start + at[:, None] / length * along + shift[:, None] * across
     return line
 
 
-def smoothed(line: Floats, *, rounds: int = 3) -> Floats:
+def smooth_line(line: Floats, *, rounds: int = 3) -> Floats:
     """Cut the corners of a line, some times over; its ends stay."""
     for _ in range(rounds):
         before, after = line[:-1], line[1:]
@@ -119,7 +119,7 @@ def ribbon(line: Floats, half_width: Floats) -> shapely.Geometry:
     along = np.gradient(line, axis=0)
     along /= np.hypot(along[:, 0], along[:, 1])[:, None]
     across = np.column_stack([-along[:, 1], along[:, 0]]) * half_width[:, None]
-    return whole(np.vstack([line + across, (line - across)[::-1]]))
+    return repair_ring(np.vstack([line + across, (line - across)[::-1]]))
 
 
 def blob(
@@ -142,10 +142,10 @@ def blob(
     ring = np.column_stack(
         [centre[0] + radii[0] * reach * np.cos(angle), centre[1] + radii[1] * reach * np.sin(angle)]
     )
-    return whole(roughened(ring, rng, finest=finest, roughness=roughness))
+    return repair_ring(roughen_line(ring, rng, finest=finest, roughness=roughness))
 
 
-def whole(ring: Floats) -> shapely.Geometry:
+def repair_ring(ring: Floats) -> shapely.Geometry:
     """Make a valid polygon of a ring that may touch itself; small pieces that break off are dropped."""
     parts = shapely.get_parts(shapely.make_valid(shapely.polygons(ring)))
     return parts[int(np.argmax(shapely.area(parts)))]

@@ -58,25 +58,25 @@ class Names:
 
     def state(self) -> str:
         """Name a state."""
-        return self._once(_STATE)
+        return self._make_name(_STATE)
 
     def county(self) -> str:
         """Name a county, without the word."""
-        return self._once("")
+        return self._make_name("")
 
     def town(self, *, coast: bool) -> str:
         """Name a town, on the coast or not."""
-        return self._once(_COAST if coast else _LAND)
+        return self._make_name(_COAST if coast else _LAND)
 
     def landmark(self) -> str:
         """Name a river, a lake, or another landmark, without the word for what it is."""
         stem = self.stem()
         if stem in self._used:  # all stems are
-            return self._once(_LAND)
+            return self._make_name(_LAND)
         self._used.add(stem)
         return stem
 
-    def beside(self, name: str) -> str:
+    def name_neighbor(self, name: str) -> str:
         """Name a neighbor of `name`: the same with a word in front."""
         for word in self._rng.permutation(_PLAIN.split()):
             if f"{word} {name}" not in self._used:
@@ -84,16 +84,16 @@ class Names:
                 return f"{word} {name}"
         return self.town(coast=False)
 
-    def _once(self, endings: str) -> str:
+    def _make_name(self, endings: str) -> str:
         while True:
             stem, ending = self.stem(), str(self._rng.choice(endings.split() or [""]))
-            name = joined(stem, ending)
+            name = join_stem(stem, ending)
             if name not in self._used:
                 self._used.add(name)
                 return name
 
 
-def joined(stem: str, ending: str) -> str:
+def join_stem(stem: str, ending: str) -> str:
     """Join stem and ending without a letter three times or a syllable twice: Moss + stead is Mosstead."""
     if not ending:
         return stem
@@ -107,7 +107,7 @@ def postal_codes(names: list[str]) -> list[str]:
     codes: list[str] = []
     for name in names:
         letters = [letter.upper() for letter in name if letter.isalpha()]
-        wanted = [letters[0] + other for other in [*letters[1:], *"XYZ", *ascii_uppercase]]
+        wanted = [letters[0] + second for second in [*letters[1:], *"XYZ", *ascii_uppercase]]
         codes.append(next(code for code in wanted if code not in codes))
     return codes
 
@@ -149,8 +149,8 @@ def make_gazetteer(blocks: Blocks, units: Units, towns: Towns, rng: np.random.Ge
     postal = postal_codes(state_names)
     town = [names.town(coast=bool(coast)) for coast in towns.coast_km < 3.0]
     people = np.bincount(units.tract, weights=blocks.people).astype(np.float64)
-    county_state = _first(units.county, units.state)
-    county_id = _within(county_state, lambda state, n: f"{STATES[state]}{2 * n + 1:03d}")
+    county_state = _take_last_value(units.county, units.state)
+    county_id = _make_texts(county_state, lambda state, n: f"{STATES[state]}{2 * n + 1:03d}")
     county_name = [names.county() for _ in county_state]
     tract_id, tract_number = _tract_ids(units, county_id, towns)
     near = _nearest_towns(units, people, towns, town)
@@ -183,13 +183,13 @@ def _texts(values: list[str]) -> Texts:
     return np.array(values, dtype=object)
 
 
-def _first(group: Ints, value: Ints) -> Ints:
+def _take_last_value(group: Ints, value: Ints) -> Ints:
     result = np.zeros(int(group.max()) + 1, np.int64)
     result[group] = value
     return result
 
 
-def _within(group: Ints, make: Callable[[int, int], str]) -> list[str]:
+def _make_texts(group: Ints, make: Callable[[int, int], str]) -> list[str]:
     """Text for each of a list of units, given its group and its number within the group."""
     seen: dict[int, int] = {}
     texts = []
@@ -228,23 +228,23 @@ def _nearest_towns(units: Units, people: Floats, towns: Towns, names: list[str])
 
 
 def _pumas(units: Units, near: Callable[..., list[str]], postal: list[str]) -> tuple[Texts, Texts]:
-    state = _first(units.puma, units.state)
-    ids = _within(state, lambda s, n: f"{STATES[s]}{100 * (n + 1):05d}")
-    names = _told_apart(
+    state = _take_last_value(units.puma, units.state)
+    ids = _make_texts(state, lambda s, n: f"{STATES[s]}{100 * (n + 1):05d}")
+    names = _number_repeats(
         [" & ".join(near(np.flatnonzero(units.puma == puma), 2)) for puma in range(state.size)]
     )
     return _texts(ids), _texts([f"{name}, {postal[s]}" for name, s in zip(names, state, strict=True)])
 
 
 def _superpumas(units: Units, near: Callable[..., list[str]], postal: list[str]) -> tuple[Texts, Texts]:
-    state = _first(units.superpuma, units.state)
-    ids = _within(state, lambda s, n: f"{STATES[s]}S{n + 1:02d}")
-    names = _told_apart([near(np.flatnonzero(units.superpuma == unit))[0] for unit in range(state.size)])
+    state = _take_last_value(units.superpuma, units.state)
+    ids = _make_texts(state, lambda s, n: f"{STATES[s]}S{n + 1:02d}")
+    names = _number_repeats([near(np.flatnonzero(units.superpuma == unit))[0] for unit in range(state.size)])
     return _texts(ids), _texts([f"Greater {name}, {postal[s]}" for name, s in zip(names, state, strict=True)])
 
 
-def _told_apart(names: list[str]) -> list[str]:
-    numbers = _within(
+def _number_repeats(names: list[str]) -> list[str]:
+    numbers = _make_texts(
         np.unique(names, return_inverse=True)[1], lambda _g, n: f" ({'I' * (n + 1)})" if n else ""
     )
     return [name + number for name, number in zip(names, numbers, strict=True)]
@@ -266,29 +266,29 @@ def _subdivisions(
     postal: list[str],
     names: Names,
 ) -> tuple[Texts, Texts]:
-    of_county = _first(units.subdivision, units.county)
-    ids = _within(of_county, lambda c, n: f"{county_id[c]}{5 * (n + 1):05d}")
+    of_county = _take_last_value(units.subdivision, units.county)
+    ids = _make_texts(of_county, lambda c, n: f"{county_id[c]}{5 * (n + 1):05d}")
     used: set[str] = set()
     texts = []
     for unit, home in enumerate(of_county.tolist()):
         tracts = np.flatnonzero(units.subdivision == unit)
         name = near(tracts)[0]
-        name = names.beside(name) if name in used else name
+        name = names.name_neighbor(name) if name in used else name
         used.add(name)
         texts.append(f"{name} town ({county[home]}, {postal[units.state[tracts[0]]]})")
     return _texts(ids), _texts(texts)
 
 
 def _places(towns: Towns, town: list[str], postal: list[str]) -> tuple[Texts, Texts]:
-    ids = _within(towns.state, lambda s, n: f"{STATES[s]}{1000 + 350 * n:05d}")
+    ids = _make_texts(towns.state, lambda s, n: f"{STATES[s]}{1000 + 350 * n:05d}")
     kinds = np.where(towns.is_city, "city", np.where(towns.weight > 0.3, "city", "town"))
     names = [f"{n} {k}, {postal[s]}" for n, k, s in zip(town, kinds, towns.state, strict=True)]
     return _texts([*ids, ""]), _texts([*names, ""])
 
 
 def _zips(blocks: Blocks, units: Units, towns: Towns, town: list[str]) -> tuple[Texts, Texts]:
-    state = _first(units.zip_area, blocks.state)
-    ids = _within(state, lambda s, n: f"{STATES[s]}{n + 1:03d}")
+    state = _take_last_value(units.zip_area, blocks.state)
+    ids = _make_texts(state, lambda s, n: f"{STATES[s]}{n + 1:03d}")
     names = []
     for unit, text in enumerate(ids):
         centre = blocks.place_km[units.zip_area == unit].mean(axis=0)

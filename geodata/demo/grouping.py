@@ -14,7 +14,7 @@ from geodata.demo.curves import Floats
 Ints = npt.NDArray[np.int64]
 
 
-def bisected(place: Floats, weight: Floats, n_parts: int) -> Ints:
+def bisect_places(place: Floats, weight: Floats, n_parts: int) -> Ints:
     """Divide places into parts of equal weight; each cut crosses the longest extent of its part.
 
     Parameters
@@ -34,17 +34,17 @@ def bisected(place: Floats, weight: Floats, n_parts: int) -> Ints:
     part = np.zeros(len(place), np.int64)
     if n_parts > 1:
         first = n_parts // 2
-        order = np.argsort(_along(place, weight), kind="stable")
+        order = np.argsort(_project_on_long_axis(place, weight), kind="stable")
         running = np.cumsum(weight[order])
         cut = int(np.argmin(np.abs(running - running[-1] * first / n_parts))) + 1
         cut = min(max(cut, first), len(place) - (n_parts - first))
         near, far = order[:cut], order[cut:]
-        part[near] = bisected(place[near], weight[near], first)
-        part[far] = first + bisected(place[far], weight[far], n_parts - first)
+        part[near] = bisect_places(place[near], weight[near], first)
+        part[far] = first + bisect_places(place[far], weight[far], n_parts - first)
     return part
 
 
-def rounded_off(place: Floats, weight: Floats, part: Ints, rounds: int = 2) -> Ints:
+def round_parts(place: Floats, weight: Floats, part: Ints, rounds: int = 2) -> Ints:
     """Make parts rounder: every place goes to the nearest of the parts' weighted centres, a few times.
 
     Parts keep about their weight where `weight` grows with the square of the density.
@@ -59,7 +59,7 @@ def rounded_off(place: Floats, weight: Floats, part: Ints, rounds: int = 2) -> I
     return part
 
 
-def in_groups(group: Ints, place: Floats, weight: Floats, n_parts: Callable[[float], int]) -> Ints:
+def bisect_groups(group: Ints, place: Floats, weight: Floats, n_parts: Callable[[float], int]) -> Ints:
     """Bisect within each group of places; the parts are numbered through.
 
     Parameters
@@ -75,19 +75,19 @@ def in_groups(group: Ints, place: Floats, weight: Floats, n_parts: Callable[[flo
         here = np.flatnonzero(group == number)
         if here.size:
             wanted = min(max(int(n_parts(float(weight[here].sum()))), 1), here.size)
-            part[here] = done + bisected(place[here], weight[here], wanted)
+            part[here] = done + bisect_places(place[here], weight[here], wanted)
             done += wanted
     return part
 
 
-def joined(polygon: npt.NDArray[np.object_], group: Ints) -> npt.NDArray[np.object_]:
+def union_groups(polygon: npt.NDArray[np.object_], group: Ints) -> npt.NDArray[np.object_]:
     """Union of the polygons of each group 0..G - 1, which meet exactly along their edges: polygons[G]."""
     order = np.argsort(group, kind="stable")
     parts = np.split(polygon[order], np.flatnonzero(np.diff(group[order])) + 1)
-    return np.array([united(part) for part in parts])
+    return np.array([unite_polygons(part) for part in parts])
 
 
-def united(polygon: npt.NDArray[np.object_]) -> shapely.Geometry:
+def unite_polygons(polygon: npt.NDArray[np.object_]) -> shapely.Geometry:
     """Union of polygons that meet along their edges; where a corner lies on another's edge, it takes longer."""
     try:
         whole = shapely.coverage_union_all(polygon)
@@ -96,7 +96,7 @@ def united(polygon: npt.NDArray[np.object_]) -> shapely.Geometry:
     return whole if shapely.is_valid(whole) else shapely.union_all(polygon)
 
 
-def _along(place: Floats, weight: Floats) -> Floats:
+def _project_on_long_axis(place: Floats, weight: Floats) -> Floats:
     away = place - np.average(place, axis=0, weights=weight + 1e-9)
     xx, yy, xy = (
         float((weight * a).sum()) for a in (away[:, 0] ** 2, away[:, 1] ** 2, away[:, 0] * away[:, 1])

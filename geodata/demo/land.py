@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import shapely
 
-from geodata.demo.curves import Floats, blob, roughened, wandering, whole
+from geodata.demo.curves import Floats, blob, make_noise, repair_ring, roughen_line
 from geodata.demo.grouping import Ints
 from geodata.demo.sizes import Scale
 
@@ -123,10 +123,10 @@ def make_land(scale: Scale, rng: np.random.Generator) -> Land:
 
 
 def _borders(at_v: Floats, rng: np.random.Generator) -> list[Floats]:
-    river = wandering(at_v, rng, amplitude=5.0, wavelength=75.0)
+    river = make_noise(at_v, rng, amplitude=5.0, wavelength=75.0)
     river -= np.interp(0.0, at_v, river)  # the river passes the main city
     others = [
-        wandering(at_v, rng, amplitude=6.0, wavelength=120.0) + rng.normal(0.0, 0.08) * at_v
+        make_noise(at_v, rng, amplitude=6.0, wavelength=120.0) + rng.normal(0.0, 0.08) * at_v
         for _ in _BORDERS_KM[1:]
     ]
     return [middle + line for middle, line in zip(_BORDERS_KM, [river, *others], strict=True)]
@@ -136,12 +136,12 @@ def _long_island(scale: Scale, rng: np.random.Generator) -> shapely.Geometry:
     along = np.arange(_ENDS_KM[0], _ENDS_KM[1] + 1.0, 16.0)
     share = (along - _ENDS_KM[0]) / (_ENDS_KM[1] - _ENDS_KM[0])
     taper = np.sqrt(np.clip(1.0 - (2 * share - 1.0) ** 8, 0.0, None))
-    bend = wandering(along, rng, amplitude=22.0, wavelength=620.0, octaves=2)
+    bend = make_noise(along, rng, amplitude=22.0, wavelength=620.0, octaves=2)
     bend -= np.interp(0.0, along, bend)
-    upper = bend + taper * (52.0 + wandering(along, rng, amplitude=9.0, wavelength=170.0, octaves=4))
-    lower = bend - taper * (46.0 + wandering(along, rng, amplitude=9.0, wavelength=150.0, octaves=4))
+    upper = bend + taper * (52.0 + make_noise(along, rng, amplitude=9.0, wavelength=170.0, octaves=4))
+    lower = bend - taper * (46.0 + make_noise(along, rng, amplitude=9.0, wavelength=150.0, octaves=4))
     ring = np.vstack([np.column_stack([along, lower]), np.column_stack([along[::-1], upper[::-1]])])
-    return whole(roughened(ring, rng, finest=scale.coast_km, roughness=0.23))
+    return repair_ring(roughen_line(ring, rng, finest=scale.coast_km, roughness=0.23))
 
 
 def _bay(
@@ -155,7 +155,7 @@ def _bay(
     for side in (-1.0, 1.0):
         # Both banks of the river are smooth so that it keeps its width; those of the bay are not.
         rough = (
-            wandering(v, rng, amplitude=1.0, wavelength=21.0, octaves=6) * 2.6 * np.minimum(sea * 1.5, 1.0)
+            make_noise(v, rng, amplitude=1.0, wavelength=21.0, octaves=6) * 2.6 * np.minimum(sea * 1.5, 1.0)
         )
         banks.append(np.column_stack([middle + side * np.maximum(half + rough, 0.12), v]))
     ring = np.vstack([banks[0], banks[1][::-1]])

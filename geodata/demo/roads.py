@@ -12,7 +12,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import Delaunay, cKDTree
 
-from geodata.demo.curves import Floats, meander, smoothed, wandering
+from geodata.demo.curves import Floats, make_noise, meander, smooth_line
 from geodata.demo.land import Land
 from geodata.demo.towns import Highway, Towns
 
@@ -76,13 +76,13 @@ def make_roads(land: Land, towns: Towns, links: Links, rng: np.random.Generator)
     for start, end in _interstate_towns(towns):
         path = shortest_path(len(towns.state), length, start, end)
         for run in _fresh_runs(path, taken):
-            line = _joined([_from(links, pair) for pair in pairwise(run)])
+            line = _join_lines([_orient_line(links, pair) for pair in pairwise(run)])
             number = _FIRST_NUMBER + 10 * len(roads)
-            roads.append(Way(f"I-{number}", PRIMARY, _bridged(line, land)))
+            roads.append(Way(f"I-{number}", PRIMARY, _drop_wide_water(line, land)))
     roads += _beltways(land, towns, rng)
     rest = sorted(links.keys() - taken)
     return roads + [
-        Way(f"State Rte {number + 1}", SECONDARY, _bridged(links[pair], land))
+        Way(f"State Rte {number + 1}", SECONDARY, _drop_wide_water(links[pair], land))
         for number, pair in enumerate(rest)
     ]
 
@@ -103,7 +103,7 @@ def make_rails(
         path = shortest_path(len(towns.state), length, start, end)
         for run in _fresh_runs(path, taken):
             line = _railroad(towns.place_km[run], rng)
-            rails.append(Way(f"{names[run[0]]} and {names[run[-1]]} RR", 0, _bridged(line, land)))
+            rails.append(Way(f"{names[run[0]]} and {names[run[-1]]} RR", 0, _drop_wide_water(line, land)))
     return rails
 
 
@@ -165,7 +165,7 @@ def _beltways(land: Land, towns: Towns, rng: np.random.Generator) -> list[Way]:
         for turns in (2, 3, 5):
             reach += rng.normal(0.0, 0.5) * np.cos(turns * angle + rng.uniform(0.0, 2 * np.pi))
         ring = towns.place_km[city] + reach[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-        roads.append(Way(f"I-{295 + 200 * number}", PRIMARY, _bridged(ring, land)))
+        roads.append(Way(f"I-{295 + 200 * number}", PRIMARY, _drop_wide_water(ring, land)))
     return roads
 
 
@@ -175,8 +175,8 @@ def _railroad(stops: Floats, rng: np.random.Generator) -> Floats:
     at = np.append(0.0, np.cumsum(step))
     along = np.linspace(0.0, at[-1], max(round(at[-1] / 4.0), 2) + 1)
     middle = np.column_stack([np.interp(along, at, stops[:, axis]) for axis in (0, 1)])
-    sway = wandering(along, rng, amplitude=0.9, wavelength=34.0, octaves=2)
-    return smoothed(middle + np.column_stack([sway, -sway]) * 0.7, rounds=4)
+    sway = make_noise(along, rng, amplitude=0.9, wavelength=34.0, octaves=2)
+    return smooth_line(middle + np.column_stack([sway, -sway]) * 0.7, rounds=4)
 
 
 def _fresh_runs(path: list[int], taken: set[tuple[int, int]]) -> list[list[int]]:
@@ -207,16 +207,16 @@ def _smooth(highway: Highway) -> tuple[tuple[int, int], Floats]:
     step = 1
     while (len(line) - 1) % (2 * step) == 0 and length * 2 * step / (len(line) - 1) < _BEND_KM:
         step *= 2
-    return _key(highway.start, highway.end), smoothed(line[::step])
+    return _key(highway.start, highway.end), smooth_line(line[::step])
 
 
-def _from(links: Links, pair: tuple[int, int]) -> Floats:
+def _orient_line(links: Links, pair: tuple[int, int]) -> Floats:
     """The line of a pair of towns, from the first to the second."""
     line = links[_key(*pair)]
     return line if pair[0] < pair[1] else line[::-1]
 
 
-def _joined(lines: list[Floats]) -> Floats:
+def _join_lines(lines: list[Floats]) -> Floats:
     return np.vstack([lines[0], *(line[1:] for line in lines[1:])])
 
 
@@ -226,12 +226,14 @@ def _water_km(line: Floats, land: Land) -> float:
     return float(shapely.length(over).max(initial=0.0))
 
 
-def _bridged(line: Floats, land: Land) -> shapely.Geometry:
+def _drop_wide_water(line: Floats, land: Land) -> shapely.Geometry:
     """Return a line without the stretches over water that are too long for a bridge."""
-    return shapely.simplify(bridged(shapely.linestrings(line), land.shape, _BRIDGE_KM), _TOLERANCE_KM)
+    return shapely.simplify(
+        drop_long_bridges(shapely.linestrings(line), land.shape, _BRIDGE_KM), _TOLERANCE_KM
+    )
 
 
-def bridged(line: shapely.Geometry, land: shapely.Geometry, longest: float) -> shapely.Geometry:
+def drop_long_bridges(line: shapely.Geometry, land: shapely.Geometry, longest: float) -> shapely.Geometry:
     """Return a line without the stretches off the land that are longer than the longest bridge, in its own units."""
     over = shapely.get_parts(shapely.difference(line, land))
     wide = over[shapely.length(over) > longest]

@@ -17,7 +17,7 @@ import pandas
 
 from geodata.demo.characteristics_files import write_characteristics
 from geodata.progress import Progress, silent
-from geodata.store.atomic_writes import writing_beside
+from geodata.store.atomic_writes import write_beside
 from geodata.store.store import Store, refuse_existing
 from geodata.workers.schema import JOB_LABELS, WorkerSchema
 
@@ -62,7 +62,7 @@ def write_source_files(dataset: Store, folder: Path, progress: Progress = silent
     refuse_existing(folder)
     schema = WorkerSchema.from_facts(dataset.manifest)
     blocks = dataset.table("blocks")
-    with writing_beside(folder) as partial:
+    with write_beside(folder) as partial:
         public = partial.folder / PUBLIC_FOLDER
         public.mkdir()
         for name, table in _public_tables(dataset, blocks).items():
@@ -70,9 +70,9 @@ def write_source_files(dataset: Store, folder: Path, progress: Progress = silent
         described = partial.folder / CHARACTERISTICS_FOLDER
         described.mkdir()
         write_characteristics(dataset, described)
-        with partial.writing(SCHEMA_FILE) as file:
+        with partial.write_file(SCHEMA_FILE) as file:
             file.write_text(_schema_text(schema, dataset.manifest), encoding="utf-8")
-        with partial.writing(WORKERS_FILE) as file, file.open("w", encoding="utf-8", newline="") as stream:
+        with partial.write_file(WORKERS_FILE) as file, file.open("w", encoding="utf-8", newline="") as stream:
             done, total = 0, int(dataset.manifest["files"]["workers.parquet"]["rows"])
             for part in _rows(dataset, schema, _block_codes(blocks)):
                 progress(_WRITING, done, total)
@@ -91,7 +91,7 @@ def _block_codes(blocks: pandas.DataFrame) -> npt.NDArray[np.object_]:
 def _rows(dataset: Store, schema: WorkerSchema, block: npt.NDArray[np.object_]) -> Iterator[pandas.DataFrame]:
     """The workers as texts, a row group at a time."""
     read = [name for name in JOB_LABELS if name not in schema.derived_from]
-    codes = {each.name: np.array(each.codes, dtype=object) for each in schema.attributes}
+    codes = {attribute.name: np.array(attribute.codes, dtype=object) for attribute in schema.attributes}
     for part in dataset.batches("workers"):
         column = {name: part[name].to_numpy() for name in part.column_names}
         texts: dict[str, npt.NDArray[np.generic]] = {
@@ -154,13 +154,13 @@ def _unit(
 def _layers(dataset: Store, here: pandas.DataFrame) -> dict[str, pandas.Series]:
     """Codes and names of the units of other layers; nines where a block is in none."""
     units = dataset.table("layers", ["layer", "unit_id", "name"])
-    found: dict[str, pandas.Series] = {}
+    columns: dict[str, pandas.Series] = {}
     for column in (str(name) for name in here if str(name).startswith("layer_")):
         layer = column.removeprefix("layer_")
         name = units[units["layer"] == layer].set_index("unit_id")["name"]
-        found[layer] = here[column].where(here[column] != "", "9999999")
-        found[f"{layer}name"] = here[column].map(name).fillna("")
-    return found
+        columns[layer] = here[column].where(here[column] != "", "9999999")
+        columns[f"{layer}name"] = here[column].map(name).fillna("")
+    return columns
 
 
 def _schema_text(schema: WorkerSchema, facts: Mapping[str, object]) -> str:
@@ -181,16 +181,21 @@ def _schema_text(schema: WorkerSchema, facts: Mapping[str, object]) -> str:
     for name in JOB_LABELS:
         if name not in schema.derived_from:
             lines += ["", f"[{name}]", f'column = "{name}"', 'values = ["1", "2", "3"]']
-    for each in schema.attributes:
-        lines += ["", f"[attributes.{each.name}]", f"title = {_text(each.title)}", f'column = "{each.name}"']
+    for attribute in schema.attributes:
+        lines += [
+            "",
+            f"[attributes.{attribute.name}]",
+            f"title = {_text(attribute.title)}",
+            f'column = "{attribute.name}"',
+        ]
         lines += ["values = ["]
         lines += [
             f"  {{ code = {_text(code)}, label = {_text(label)} }},"
-            for code, label in zip(each.codes, each.labels, strict=True)
+            for code, label in zip(attribute.codes, attribute.labels, strict=True)
         ]
-        lines += ["]", f"parents = {json.dumps(list(each.parents))}"]
-        if each.derives:
-            groups = ", ".join(f"{name} = {list(codes)}" for name, codes in each.derives.items())
+        lines += ["]", f"parents = {json.dumps(list(attribute.parents))}"]
+        if attribute.derives:
+            groups = ", ".join(f"{name} = {list(codes)}" for name, codes in attribute.derives.items())
             lines += [f"derives = {{ {groups} }}"]
     return "\n".join(lines) + "\n"
 

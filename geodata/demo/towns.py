@@ -11,7 +11,7 @@ import shapely
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial import cKDTree
 
-from geodata.demo.curves import Floats, roughened
+from geodata.demo.curves import Floats, roughen_line
 from geodata.demo.grouping import Ints
 from geodata.demo.land import Land
 from geodata.demo.sizes import FAR_STATES, MAIN_STATES, Scale
@@ -83,9 +83,9 @@ def make_towns(land: Land, scale: Scale, rng: np.random.Generator) -> Towns:
     """Place the cities and towns of a country, and join them by highways."""
     places, states = [], []
     for position in range(len(STATES)):
-        found = _places_of_state(land, position, scale, rng)
-        places.append(found)
-        states.append(np.full(len(found), position))
+        state_places = _places_of_state(land, position, scale, rng)
+        places.append(state_places)
+        states.append(np.full(len(state_places), position))
     place, state = np.vstack(places), np.concatenate(states)
     city = np.append(True, state[1:] != state[:-1])
     rank = np.arange(state.size) - np.flatnonzero(city)[state]
@@ -146,7 +146,7 @@ def seed_places(towns: Towns, land: Land, position: int, wanted: int, rng: np.ra
     kept: list[Floats] = []
     while sum(len(part) for part in kept) < wanted:
         count = rng.multinomial(wanted, _SEED_SHARES)
-        draws = [_around(towns, position, kind, int(count[kind]), rng) for kind in (0, 1)]
+        draws = [_draw_places_around(towns, position, kind, int(count[kind]), rng) for kind in (0, 1)]
         here = towns.highway_km[towns.highway_state == position]
         draws.append(here[rng.integers(len(here), size=count[2])] + rng.normal(0.0, 2.2, (count[2], 2)))
         draws.append(rng.uniform((west, south), (east, north), (int(2.2 * count[3]), 2)))
@@ -166,7 +166,9 @@ def state_box(land: Land, position: int) -> tuple[float, float, float, float]:
     return edges[position], -125.0, ends[position], 125.0
 
 
-def _around(towns: Towns, position: int, kind: int, count: int, rng: np.random.Generator) -> Floats:
+def _draw_places_around(
+    towns: Towns, position: int, kind: int, count: int, rng: np.random.Generator
+) -> Floats:
     chosen = np.flatnonzero((towns.state == position) & (towns.is_city == (kind == 0)))
     share = np.sqrt(towns.weight[chosen])
     town = chosen[rng.choice(chosen.size, size=count, p=share / share.sum())]
@@ -196,7 +198,7 @@ def _places_of_state(land: Land, position: int, scale: Scale, rng: np.random.Gen
     for candidate in drawn[np.argsort(luck, kind="stable")]:
         if len(chosen) > scale.towns[position]:
             break
-        if min(np.hypot(*(candidate - other)) for other in chosen) > gap_km:
+        if min(np.hypot(*(candidate - neighbor)) for neighbor in chosen) > gap_km:
             chosen.append(candidate)
     towns = np.array(chosen[1:])
     towns = towns[np.argsort(rng.random(len(towns)))]
@@ -226,6 +228,6 @@ def _highways(place: Floats, state: Ints, rng: np.random.Generator) -> list[High
         tree = minimum_spanning_tree(length).tocoo()
         pairs = list(zip(tree.row.tolist(), tree.col.tolist(), strict=True))
         for start, end in sorted(pairs):
-            line = roughened(here[[start, end]], rng, finest=1.0, roughness=0.10, closed=False)
+            line = roughen_line(here[[start, end]], rng, finest=1.0, roughness=0.10, closed=False)
             highways.append(Highway(int(row[start]), int(row[end]), line))
     return highways

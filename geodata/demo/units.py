@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 
 from geodata.demo.blocks import Blocks
 from geodata.demo.curves import Floats
-from geodata.demo.grouping import Ints, bisected, in_groups, joined, rounded_off
+from geodata.demo.grouping import Ints, bisect_groups, bisect_places, round_parts, union_groups
 from geodata.demo.sizes import Scale
 from geodata.demo.towns import STATES, Towns
 from geodata.geography.superpumas import superpuma_ids
@@ -74,19 +74,21 @@ def make_units(blocks: Blocks, towns: Towns, scale: Scale) -> Units:
     area = np.bincount(tract, weights=blocks.area_km2)
     state = np.zeros(n_tracts, np.int64)
     state[tract] = blocks.state
-    puma = _numbered(state, centre, people, scale.pumas)
-    polygon = joined(blocks.polygon, tract)
-    county = _numbered(state, centre, np.sqrt(area * people), scale.counties)
+    puma = _number_parts(state, centre, people, scale.pumas)
+    polygon = union_groups(blocks.polygon, tract)
+    county = _number_parts(state, centre, np.sqrt(area * people), scale.counties)
     return Units(
         tract=tract,
         block_group=_block_groups(tract, blocks.place_km, weight),
-        zip_area=in_groups(blocks.state, blocks.place_km, weight, _per(people.mean() * _TRACTS_TO_ZIP)),
+        zip_area=bisect_groups(
+            blocks.state, blocks.place_km, weight, _count_parts_of(people.mean() * _TRACTS_TO_ZIP)
+        ),
         place=_places(blocks, towns),
         state=state,
         county=county,
         puma=puma,
         superpuma=_superpumas(puma, state, residents, polygon, scale),
-        subdivision=in_groups(county, centre, np.ones(n_tracts), _per(_TRACTS_TO_SUBDIVISION)),
+        subdivision=bisect_groups(county, centre, np.ones(n_tracts), _count_parts_of(_TRACTS_TO_SUBDIVISION)),
         metro=_metro(county, centre, people, towns),
         centre_km=centre,
         polygon=polygon,
@@ -100,21 +102,21 @@ def _tracts(blocks: Blocks, scale: Scale) -> Ints:
         here = np.flatnonzero(blocks.state == position)
         wanted = round(scale.people[code] / scale.tract_people[code])
         weight = np.asarray(blocks.people[here] + 0.5, dtype=np.float64)
-        part = bisected(blocks.place_km[here], weight, wanted)
+        part = bisect_places(blocks.place_km[here], weight, wanted)
         # Cells of equal people have a density of centres that follows that of people: hence its square.
-        part = rounded_off(blocks.place_km[here], weight * weight / blocks.area_km2[here], part, rounds=1)
+        part = round_parts(blocks.place_km[here], weight * weight / blocks.area_km2[here], part, rounds=1)
         tract[here] = done + part
         done += int(part.max()) + 1
     return tract
 
 
-def _numbered(group: Ints, place: Floats, weight: Floats, n_parts: tuple[int, ...]) -> Ints:
+def _number_parts(group: Ints, place: Floats, weight: Floats, n_parts: tuple[int, ...]) -> Ints:
     part = np.zeros(group.size, np.int64)
     done = 0
     for number, wanted in enumerate(n_parts):
         here = np.flatnonzero(group == number)
         wanted = min(wanted, here.size)
-        part[here] = done + bisected(place[here], weight[here], wanted)
+        part[here] = done + bisect_places(place[here], weight[here], wanted)
         done += wanted
     return part
 
@@ -130,26 +132,26 @@ def _superpumas(
 ) -> Ints:
     puma_state = np.zeros(int(puma.max()) + 1, np.int64)
     puma_state[puma] = state
-    middle = shapely.get_coordinates(shapely.centroid(joined(polygon, puma)))
+    middle = shapely.get_coordinates(shapely.centroid(union_groups(polygon, puma)))
     ids = superpuma_ids(
         [f"{number:03d}" for number in range(puma_state.size)],
         [STATES[position] for position in puma_state],
         np.bincount(puma, weights=residents).astype(np.int64),
         middle[:, 0],
         middle[:, 1],
-        joined(polygon, puma),
+        union_groups(polygon, puma),
         min_population=scale.superpuma_people,
     )
     number = np.unique(np.array(ids), return_inverse=True)[1].astype(np.int64)
     return np.asarray(number[puma], dtype=np.int64)
 
 
-def _per(size: float) -> Callable[[float], int]:
+def _count_parts_of(size: float) -> Callable[[float], int]:
     return lambda total: round(total / size)
 
 
 def _block_groups(tract: Ints, place: Floats, weight: Floats) -> Ints:
-    part = in_groups(tract, place, weight, lambda _total: 3)
+    part = bisect_groups(tract, place, weight, lambda _total: 3)
     first = np.full(int(tract.max()) + 1, part.max() + 1)
     np.minimum.at(first, tract, part)
     return np.asarray(part - first[tract] + 1, dtype=np.int64)

@@ -169,17 +169,17 @@ class _People:
         age, earnings, industry = (jobs[name].to_numpy() - 1 for name in ("age", "earnings", "industry"))
         group, _, men, degree, size = np.array([row[2:] for row in _SECTORS]).T
         allowed = np.where(group - 1 == industry[:, None], 0.0, -np.inf)
-        sector = _drawn(self.sector[work] + allowed, rng)
-        race = _drawn(self.race[home] + np.outer(earnings - 1, [0.25, -0.15, -0.1, 0.2, 0.0, 0.0]), rng)
+        sector = _draw_values(self.sector[work] + allowed, rng)
+        race = _draw_values(self.race[home] + np.outer(earnings - 1, [0.25, -0.15, -0.1, 0.2, 0.0, 0.0]), rng)
         hispanic = self.hispanic[home] + _HISPANIC_BY_RACE[race] - 0.3 * (earnings - 1)
-        sex = _either(-(men[sector] + _SEX_BY_EARNINGS[earnings]), rng)
+        sex = _draw_either(-(men[sector] + _SEX_BY_EARNINGS[earnings]), rng)
         schooling = degree[sector] + _DEGREE_BY_EARNINGS[earnings] + 0.3 * self.wealth[home]
-        education = _ordered(schooling, (-2.0, -0.2, 0.7), rng)
-        firm = _ordered(size[sector] + self.size[work] + 0.3 * (earnings - 1), (-1.2, -0.4, 0.9, 1.5), rng)
+        education = _draw_level(schooling, (-2.0, -0.2, 0.7), rng)
+        firm = _draw_level(size[sector] + self.size[work] + 0.3 * (earnings - 1), (-1.2, -0.4, 0.9, 1.5), rng)
         drawn = {
             "sex": sex,
             "race": race,
-            "ethnicity": _either(hispanic, rng),
+            "ethnicity": _draw_either(hispanic, rng),
             "education": np.where(age == 0, len(_EDUCATION) - 1, education),
             "naics_sector": sector,
             "firm_size": firm,
@@ -187,7 +187,7 @@ class _People:
         return {name: codes.astype(np.int16) for name, codes in drawn.items()}
 
 
-def _drawn(weight: Floats, rng: np.random.Generator) -> Ints:
+def _draw_values(weight: Floats, rng: np.random.Generator) -> Ints:
     """Draw a value for every row of log weights."""
     running = np.cumsum(np.exp(weight), axis=1)
     wanted = rng.random(len(weight)) * running[:, -1]
@@ -195,11 +195,11 @@ def _drawn(weight: Floats, rng: np.random.Generator) -> Ints:
     return np.asarray(np.minimum(below, weight.shape[1] - 1), dtype=np.int64)
 
 
-def _either(log_odds: Floats, rng: np.random.Generator) -> Ints:
+def _draw_either(log_odds: Floats, rng: np.random.Generator) -> Ints:
     """Draw 1 with some odds, else 0."""
     return (rng.random(log_odds.size) < 1.0 / (1.0 + np.exp(-log_odds))).astype(np.int64)
 
 
-def _ordered(level: Floats, limits: tuple[float, ...], rng: np.random.Generator) -> Ints:
+def _draw_level(level: Floats, limits: tuple[float, ...], rng: np.random.Generator) -> Ints:
     """Draw an ordered value: how many limits a level with noise exceeds."""
     return np.searchsorted(np.array(limits), level + rng.logistic(0.0, 0.7, level.size)).astype(np.int64)

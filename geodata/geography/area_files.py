@@ -101,10 +101,10 @@ def read_area_upload(
     GeometryError
         The file has no coordinate reference system, lies off the globe, has no area, or cannot be repaired.
     """
-    shown = _shown(name)
+    shown = _clean_name(name)
     if len(content) > MAX_BYTES:
         raise SourceFileError(f"{shown}: more than {MAX_BYTES >> 20} MiB; simplify its shapes")
-    files = _unpacked(shown, content)
+    files = _unpack_upload(shown, content)
     (main,) = (file for file in files if file in _DRIVERS)
     with tempfile.TemporaryDirectory(prefix="commutemap-area-") as folder:
         for file, data in files.items():
@@ -124,21 +124,21 @@ def read_area_upload(
     return AreaFile(area, shapes, tuple(answer["notes"]), lines, is_closed)
 
 
-def _unpacked(shown: str, content: bytes) -> dict[str, bytes]:
+def _unpack_upload(shown: str, content: bytes) -> dict[str, bytes]:
     """Files to read, under names that we choose: one of `_DRIVERS`, and the files that belong to it."""
     head = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if content[:4] == b"PK\x03\x04":
-        return _of_zip(shown, content)
+        return _read_zip(shown, content)
     if content[:16] == b"SQLite format 3\0":
         return {"area.gpkg": content}
     if head[:1] == b"{":
         return {"area.geojson": content}
     if head[:1] == b"<":
-        return _of_xml(shown, content)
+        return _read_xml(shown, content)
     raise SourceFileError(f"{shown}: the format is not supported; {_ASK}")
 
 
-def _of_zip(shown: str, content: bytes) -> dict[str, bytes]:
+def _read_zip(shown: str, content: bytes) -> dict[str, bytes]:
     """The parts of the one shapefile, or the KML, in a zip; folders in it are ignored."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -147,12 +147,12 @@ def _of_zip(shown: str, content: bytes) -> dict[str, bytes]:
                 raise SourceFileError(
                     f"{shown}: {len(entries):,} files in it; at most {MAX_ENTRIES} are allowed"
                 )
-            chosen = _chosen(shown, [entry for entry in entries if not _is_hidden(entry.filename)])
-            left, found = MAX_UNPACKED_BYTES, {}
+            chosen = _choose_entries(shown, [entry for entry in entries if not _is_hidden(entry.filename)])
+            left, parts = MAX_UNPACKED_BYTES, {}
             for name, entry in chosen.items():
                 with archive.open(entry) as stream:
-                    found[name] = stream.read(left + 1)  # the size that an entry states may be wrong
-                left -= len(found[name])
+                    parts[name] = stream.read(left + 1)  # the size that an entry states may be wrong
+                left -= len(parts[name])
                 if left < 0:
                     raise SourceFileError(
                         f"{shown}: it unpacks to more than {MAX_UNPACKED_BYTES >> 20} MiB; simplify its shapes"
@@ -171,31 +171,31 @@ def _of_zip(shown: str, content: bytes) -> dict[str, bytes]:
         raise SourceFileError(
             f"{shown}: cannot be read as a zip (damaged, encrypted or in a rare format); zip it again"
         ) from error
-    return _of_xml(shown, found["area.kml"]) if "area.kml" in found else found
+    return _read_xml(shown, parts["area.kml"]) if "area.kml" in parts else parts
 
 
-def _chosen(shown: str, entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+def _choose_entries(shown: str, entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     main = [entry for entry in entries if entry.filename.lower().endswith((".shp", ".kml"))]
     if len(main) != 1:
         raise SourceFileError(f"{shown}: {len(main)} shapefiles or KML files in the zip; give a zip with one")
     stem, suffix = os.path.splitext(main[0].filename)
     if suffix.lower() == ".kml":
         return {"area.kml": main[0]}
-    found = {}
+    chosen = {}
     for entry in entries:
         base, suffix = os.path.splitext(entry.filename)
         if base == stem and suffix.lower() in _SHAPEFILE:
-            found[f"area{suffix.lower()}"] = entry
-    if "area.prj" not in found:
+            chosen[f"area{suffix.lower()}"] = entry
+    if "area.prj" not in chosen:
         raise GeometryError(f"{shown}: no coordinate reference system; put the shapefile's .prj into the zip")
-    if "area.shx" not in found:
+    if "area.shx" not in chosen:
         raise SourceFileError(
             f"{shown}: no .shx beside the .shp in the zip; put all of the shapefile's files in it"
         )
-    return found
+    return chosen
 
 
-def _of_xml(shown: str, content: bytes) -> dict[str, bytes]:
+def _read_xml(shown: str, content: bytes) -> dict[str, bytes]:
     lowered = content.lower()
     if b"\0" in content:
         raise SourceFileError(f"{shown}: XML that is not UTF-8; save it as UTF-8")
@@ -256,7 +256,7 @@ def _is_hidden(name: str) -> bool:
     return "__MACOSX" in folders or folders[-1].startswith(".")
 
 
-def _shown(name: str) -> str:
+def _clean_name(name: str) -> str:
     """The name of an uploaded file, made safe to show."""
     plain = "".join(character if character.isprintable() else "�" for character in name.replace("\\", "/"))
     return plain.rpartition("/")[2][-60:] or "the file"

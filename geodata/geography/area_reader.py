@@ -22,7 +22,7 @@ import pyproj
 import shapely
 
 from geodata.errors import GeodataError, GeometryError
-from geodata.geography.area_shapes import MAX_VERTICES, check_crossings, count_rings, mended
+from geodata.geography.area_shapes import MAX_VERTICES, check_crossings, count_rings, mend_polygon
 from geodata.process_limits import limit_memory
 from geodata.sources.shape_files import to_degrees
 
@@ -68,7 +68,7 @@ def read_shapes(
         if n_rings > MAX_RINGS:
             raise GeometryError(f"more than {MAX_RINGS:,} rings (outlines and holes); simplify its shapes")
         names = _names(meta, fields, len(features), len(shapes))
-        for name, shape in zip(names, _on_the_globe(features, meta["crs"]), strict=True):
+        for name, shape in zip(names, _place_on_globe(features, meta["crs"]), strict=True):
             lines += _lines(shape)
             polygon = _polygon(shape, counts, close=driver == "GPX")
             if polygon is not None:
@@ -81,7 +81,7 @@ def read_shapes(
 def _area(shapes: list[tuple[str, shapely.Geometry]], driver: str) -> shapely.Geometry | None:
     """The union of polygons; None without polygons, and for tracks that cannot be joined, which are still lines."""
     try:
-        return joined([shape for _, shape in shapes]) if shapes else None
+        return join_polygons([shape for _, shape in shapes]) if shapes else None
     except GeometryError:
         if driver != "GPX":
             raise
@@ -97,11 +97,11 @@ def _lines(shape: shapely.Geometry | None) -> list[shapely.Geometry]:
     return [part for part in parts[is_line] if shapely.length(part) > 0]
 
 
-def joined(shapes: list[shapely.Geometry]) -> shapely.Geometry:
+def join_polygons(shapes: list[shapely.Geometry]) -> shapely.Geometry:
     """The union of polygons; GeometryError if their edges meet in too many places."""
     if len(shapes) > 1:
         check_crossings(shapes)
-    return mended(shapely.union_all(shapes))
+    return mend_polygon(shapely.union_all(shapes))
 
 
 def _layers(path: str, driver: str) -> Iterator[str]:
@@ -117,15 +117,15 @@ def _names(
     meta: Mapping[str, Sequence[object]], fields: Sequence[Sequence[object]], count: int, before: int
 ) -> list[str]:
     columns = [str(name).lower() for name in meta["fields"]]
-    found = next((columns.index(name) for name in _NAMES if name in columns), None)
-    given = [None] * count if found is None else list(fields[found])
+    name_column = next((columns.index(name) for name in _NAMES if name in columns), None)
+    given = [None] * count if name_column is None else list(fields[name_column])
     return [
         (str(name)[:80] if isinstance(name, str) and name.strip() else f"Shape {before + place + 1}")
         for place, name in enumerate(given)
     ]
 
 
-def _on_the_globe(features: npt.NDArray[np.object_], crs: str | None) -> npt.NDArray[np.object_]:
+def _place_on_globe(features: npt.NDArray[np.object_], crs: str | None) -> npt.NDArray[np.object_]:
     if crs is None:
         raise GeometryError("no coordinate reference system; save the file with one")
     system = pyproj.CRS.from_user_input(crs)
@@ -153,7 +153,7 @@ def _polygon(shape: shapely.Geometry, counts: dict[str, int], *, close: bool) ->
         shape = shapely.multipolygons([shapely.Polygon(part.coords) for part in rings])
         counts["closed"] += len(rings)
     try:
-        polygon = mended(shape)
+        polygon = mend_polygon(shape)
     except GeometryError:
         counts["without"] += 1
         return None

@@ -65,7 +65,7 @@ def circle(lon_deg: float, lat_deg: float, radius_mi: float) -> shapely.Geometry
     turn = np.linspace(0.0, 2 * np.pi, _CIRCLE_VERTICES, endpoint=False)
     north = np.arcsin(np.sin(lat) * np.cos(away) + np.cos(lat) * np.sin(away) * np.cos(turn))
     east = np.arctan2(np.sin(turn) * np.sin(away) * np.cos(lat), np.cos(away) - np.sin(lat) * np.sin(north))
-    return within_globe(shapely.Polygon(np.column_stack([lon_deg + np.degrees(east), np.degrees(north)])))
+    return wrap_longitudes(shapely.Polygon(np.column_stack([lon_deg + np.degrees(east), np.degrees(north)])))
 
 
 def box(west_deg: float, south_deg: float, east_deg: float, north_deg: float) -> shapely.Geometry:
@@ -83,10 +83,12 @@ def box(west_deg: float, south_deg: float, east_deg: float, north_deg: float) ->
             f"box {west_deg:g},{south_deg:g},{east_deg:g},{north_deg:g}: it has no area; "
             "give west, south, east, north"
         )
-    return within_globe(shapely.box(west_deg, south_deg, east_deg + 360 * (west_deg > east_deg), north_deg))
+    return wrap_longitudes(
+        shapely.box(west_deg, south_deg, east_deg + 360 * (west_deg > east_deg), north_deg)
+    )
 
 
-def within_globe(polygon: shapely.Geometry) -> shapely.Geometry:
+def wrap_longitudes(polygon: shapely.Geometry) -> shapely.Geometry:
     """The same area with all longitudes in -180 … 180; parts beyond wrap around to the other side."""
     west, _, east, _ = shapely.bounds(polygon)
     if west >= -180 and east <= 180:
@@ -101,7 +103,7 @@ def within_globe(polygon: shapely.Geometry) -> shapely.Geometry:
     return shapely.union_all([part for part in parts if not part.is_empty])
 
 
-def mended(geometry: shapely.Geometry | npt.NDArray[np.object_]) -> shapely.Geometry:
+def mend_polygon(geometry: shapely.Geometry | npt.NDArray[np.object_]) -> shapely.Geometry:
     """A valid polygon or multipolygon of the same area, without height; parts without area are dropped.
 
     Raises
@@ -142,10 +144,10 @@ def check_crossings(geometry: shapely.Geometry | npt.NDArray[np.object_]) -> Non
     tree = shapely.STRtree(edges)
     near = meeting = 0
     for start in range(0, len(edges), _SEGMENTS_AT_ONCE):
-        asked, found = tree.query(edges[start : start + _SEGMENTS_AT_ONCE])
+        asked, neighbor = tree.query(edges[start : start + _SEGMENTS_AT_ONCE])
         near += asked.size
         if near <= _FREE_PAIRS + _MAX_NEAR * len(edges):
-            meeting += int(shapely.intersects(edges[start + asked], edges[found]).sum())
+            meeting += int(shapely.intersects(edges[start + asked], edges[neighbor]).sum())
         if (
             near > _FREE_PAIRS + _MAX_NEAR * len(edges)
             or meeting > _FREE_PAIRS + 2 * _MAX_MEETING * len(edges)  # each pair is found from both ends
@@ -191,7 +193,7 @@ def polygon_text(polygon: shapely.Geometry) -> str:
     for part in shapely.get_parts(polygon):
         rings = []
         for ring in (part.exterior, *part.interiors):
-            text, last = _written(shapely.get_coordinates(ring)[:-1], last)
+            text, last = _write_places(shapely.get_coordinates(ring)[:-1], last)
             rings.append(text)
         parts.append(_RING.join(rings))
     return _PART.join(parts)
@@ -213,7 +215,7 @@ def polygon_of(text: str) -> shapely.Geometry:
             places, last = _read(ring, last, "polygon", at_least=3)
             rings.append(places)
         polygons.append(shapely.Polygon(rings[0], rings[1:]))
-    shape = mended(shapely.MultiPolygon(polygons))
+    shape = mend_polygon(shapely.MultiPolygon(polygons))
     _check_bounds(shape)
     return shape
 
@@ -222,7 +224,7 @@ def line_text(lines: shapely.Geometry) -> str:
     """A line or several as text of the same kind as `polygon_text`."""
     parts, last = [], np.zeros(2, dtype=np.int64)
     for line in shapely.get_parts(lines):
-        text, last = _written(shapely.get_coordinates(line), last)
+        text, last = _write_places(shapely.get_coordinates(line), last)
         parts.append(text)
     return _PART.join(parts)
 
@@ -246,7 +248,7 @@ def lines_of(text: str) -> shapely.Geometry:
     return shape
 
 
-def _written(places: Places, last: npt.NDArray[np.int64]) -> tuple[str, npt.NDArray[np.int64]]:
+def _write_places(places: Places, last: npt.NDArray[np.int64]) -> tuple[str, npt.NDArray[np.int64]]:
     """Text of the vertices of a ring or line, and the last of them."""
     rounded = np.round(places * _SCALE).astype(np.int64)
     steps = np.diff(rounded, axis=0, prepend=last[None])
@@ -286,7 +288,7 @@ def _digits(value: int) -> str:
 
 
 def _numbers(text: str, what: str) -> npt.NDArray[np.int64]:
-    found, value, place = [], 0, 0
+    numbers, value, place = [], 0, 0
     for character in text:
         digit = _VALUE.get(character)
         if digit is None or place >= _MAX_DIGITS:
@@ -296,8 +298,8 @@ def _numbers(text: str, what: str) -> npt.NDArray[np.int64]:
         value |= (digit & 31) << (5 * place)
         place += 1
         if digit < 32:
-            found.append(value // 2 if value % 2 == 0 else -(value + 1) // 2)
+            numbers.append(value // 2 if value % 2 == 0 else -(value + 1) // 2)
             value, place = 0, 0
     if place:
         raise GeometryError(f"the text of a {what} is cut short; copy all of it")
-    return np.array(found, dtype=np.int64)
+    return np.array(numbers, dtype=np.int64)

@@ -56,17 +56,17 @@ def read_base_map(
     """
     area = _area(tables["states"])
     files = [read_base_file(path, area) for path in sorted(paths)]
-    found: dict[str, pandas.DataFrame] = {}
+    layers: dict[str, pandas.DataFrame] = {}
     for layer, assemble in _ASSEMBLE.items():
         parts = [file.frame for file in files if file.layer == layer]
         if parts:
-            found[layer] = assemble(parts, area)
-    if "landmarks" in found:
-        found["landmarks"] = _with_counties(found["landmarks"], tables["counties"])
-    if "water" not in found:
+            layers[layer] = assemble(parts, area)
+    if "landmarks" in layers:
+        layers["landmarks"] = _add_counties(layers["landmarks"], tables["counties"])
+    if "water" not in layers:
         shores = [file.frame for file in files if file.layer == "shore"]
-        found["water"] = _with_sea(water_of_blocks(tables["blocks"], tables["cells"]), sea_of(shores, tables))
-    return {name: table for name, table in found.items() if len(table)}, files
+        layers["water"] = _add_sea(water_of_blocks(tables["blocks"], tables["cells"]), sea_of(shores, tables))
+    return {name: table for name, table in layers.items() if len(table)}, files
 
 
 def water_blocks(blocks: pandas.DataFrame) -> npt.NDArray[np.bool_]:
@@ -105,17 +105,17 @@ def water_of_blocks(blocks: pandas.DataFrame, cells: geopandas.GeoDataFrame) -> 
     kind = np.where(shapely.area(geometry) < _BAY_DEG2, "lake", "bay").astype(object)
     kind[: sea.size] = "ocean"
     kept = shapely.area(geometry) >= _LEAST_GUESSED_DEG2
-    shapes = _simplified(geometry[kept])
+    shapes = _simplify_shapes(geometry[kept])
     columns = {"name": np.full(int(kept.sum()), "", dtype=object), "kind": kind[kept]}
     return geopandas.GeoDataFrame(columns, geometry=shapes, crs=CRS)
 
 
-def _with_sea(water: geopandas.GeoDataFrame, sea: Shapes) -> geopandas.GeoDataFrame:
+def _add_sea(water: geopandas.GeoDataFrame, sea: Shapes) -> geopandas.GeoDataFrame:
     """Add the sea, as far as it is no water yet."""
     if not len(sea):
         return water
     more = shapely.get_parts(shapely.difference(shapely.union_all(sea), shapely.union_all(water.geometry)))
-    more = _simplified(more[shapely.area(more) >= _LEAST_GUESSED_DEG2])
+    more = _simplify_shapes(more[shapely.area(more) >= _LEAST_GUESSED_DEG2])
     columns = {"name": [*water["name"], *[""] * len(more)], "kind": [*water["kind"], *["ocean"] * len(more)]}
     return geopandas.GeoDataFrame(columns, geometry=[*water.geometry, *more], crs=CRS)
 
@@ -136,21 +136,21 @@ def _water(parts: Sequence[pandas.DataFrame], area: shapely.Geometry) -> geopand
         whole = shapely.union_all(shapely.make_valid(group.geometry.to_numpy()))
         rows += [(name, kind, body) for body in shapely.get_parts(whole)]
     names, kinds, shapes = zip(*rows, strict=True) if rows else ((), (), ())
-    return _clipped({"name": list(names), "kind": list(kinds)}, _as_array(shapes), area)
+    return _clip_shapes({"name": list(names), "kind": list(kinds)}, _as_array(shapes), area)
 
 
 def _roads(parts: Sequence[pandas.DataFrame], area: shapely.Geometry) -> geopandas.GeoDataFrame:
-    rows = _merged(parts, ["name", "rank"])
+    rows = _merge_lines(parts, ["name", "rank"])
     columns = {"name": [key[0] for key, _ in rows], "rank": np.array([key[1] for key, _ in rows], np.int8)}
-    return _clipped(columns, _as_array([line for _, line in rows]), area)
+    return _clip_shapes(columns, _as_array([line for _, line in rows]), area)
 
 
 def _rails(parts: Sequence[pandas.DataFrame], area: shapely.Geometry) -> geopandas.GeoDataFrame:
-    rows = _merged(parts, ["name"])
-    return _clipped({"name": [key[0] for key, _ in rows]}, _as_array([line for _, line in rows]), area)
+    rows = _merge_lines(parts, ["name"])
+    return _clip_shapes({"name": [key[0] for key, _ in rows]}, _as_array([line for _, line in rows]), area)
 
 
-def _merged(
+def _merge_lines(
     parts: Sequence[pandas.DataFrame], keys: list[str]
 ) -> list[tuple[tuple[Hashable, ...], shapely.Geometry]]:
     """Lines with the same keys joined end to end; a line that occurs in several files counts once."""
@@ -171,7 +171,7 @@ def _landmarks(parts: Sequence[pandas.DataFrame], area: shapely.Geometry) -> pan
     return kept.sort_values(["name", "kind", "lon_deg", "lat_deg"], ignore_index=True)
 
 
-def _with_counties(landmarks: pandas.DataFrame, counties: pandas.DataFrame) -> pandas.DataFrame:
+def _add_counties(landmarks: pandas.DataFrame, counties: pandas.DataFrame) -> pandas.DataFrame:
     """Add the county that holds each landmark, "" where none does."""
     here = counties[~counties["elsewhere"] & counties["geometry"].notna()]
     points = shapely.points(landmarks["lon_deg"].to_numpy(), landmarks["lat_deg"].to_numpy())
@@ -181,7 +181,9 @@ def _with_counties(landmarks: pandas.DataFrame, counties: pandas.DataFrame) -> p
     return landmarks.assign(county_id=county_id)[["name", "kind", "county_id", "lon_deg", "lat_deg"]]
 
 
-def _clipped(columns: dict[str, object], shapes: Shapes, area: shapely.Geometry) -> geopandas.GeoDataFrame:
+def _clip_shapes(
+    columns: dict[str, object], shapes: Shapes, area: shapely.Geometry
+) -> geopandas.GeoDataFrame:
     """Cut shapes off at the edge of an area, and simplify them."""
     frame = geopandas.GeoDataFrame(columns, geometry=shapes, crs=CRS)
     shapely.prepare(area)
@@ -194,30 +196,30 @@ def _clipped(columns: dict[str, object], shapes: Shapes, area: shapely.Geometry)
         parts = shapely.get_parts(geometry[row])
         geometry[row] = shapely.union_all(parts[shapely.get_dimensions(parts) == dimension[row]])
     there = ~shapely.is_empty(geometry)
-    frame = frame[there].set_geometry(_simplified(geometry[there]), crs=CRS)
+    frame = frame[there].set_geometry(_simplify_shapes(geometry[there]), crs=CRS)
     return frame.reset_index(drop=True)
 
 
-def _simplified(shapes: Shapes) -> Shapes:
+def _simplify_shapes(shapes: Shapes) -> Shapes:
     """Drop vertices closer than the tolerance to the line between others; raise the tolerance while there are too many.
 
     Part by part: GEOS compares every part of a shape with all others, which takes long for a county's ponds.
     """
     parts, row = shapely.get_parts(shapes, return_index=True)
     tolerance = TOLERANCE_DEG
-    found = shapely.simplify(parts, tolerance)
-    while shapely.get_num_coordinates(found).sum() > MOST_VERTICES:
+    simplified = shapely.simplify(parts, tolerance)
+    while shapely.get_num_coordinates(simplified).sum() > MOST_VERTICES:
         tolerance *= 2
-        found = shapely.simplify(found, tolerance)
+        simplified = shapely.simplify(simplified, tolerance)
     first, n_parts = np.unique(row, return_index=True, return_counts=True)[1:]
-    whole = np.array(found[first])
+    whole = np.array(simplified[first])
     joined = (
         shapely.multipolygons
         if shapely.get_dimensions(parts).max(initial=1) == 2
         else shapely.multilinestrings
     )
     for at in np.flatnonzero(n_parts > 1):
-        whole[at] = joined(found[first[at] : first[at] + n_parts[at]])
+        whole[at] = joined(simplified[first[at] : first[at] + n_parts[at]])
     return whole
 
 

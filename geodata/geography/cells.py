@@ -136,7 +136,7 @@ def union_of(polygons: Shapes) -> shapely.Geometry:
         joined = None
     if joined is None or not shapely.is_valid(joined):
         joined = shapely.union_all(polygons)
-    return _polygonal(np.array([joined], dtype=object))[0]
+    return _keep_polygons(np.array([joined], dtype=object))[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +195,8 @@ def cells_in_polygon(point: Floats, polygon: shapely.Geometry) -> tuple[Shapes, 
         site[outside] = shapely.get_coordinates(line)[::2]
     cell, owner = _voronoi(site, shapely.box(*polygon.bounds))
     crossing = np.flatnonzero(~shapely.contains_properly(polygon, cell))
-    cell[crossing] = _polygonal(shapely.intersection(cell[crossing], polygon))
-    result, shared = _shared_out(site, cell, owner)
+    cell[crossing] = _keep_polygons(shapely.intersection(cell[crossing], polygon))
+    result, shared = _share_cells(site, cell, owner)
     return result, int(outside.size), shared
 
 
@@ -217,17 +217,17 @@ def cells_in_hull(point: Floats, published: Shapes) -> tuple[Shapes, int]:
     cell[crossing] = shapely.intersection(cell[crossing], hull)
     outside = cell.copy()
     tree = shapely.STRtree(published)
-    for row, other in tree.query(cell, predicate="intersects").T:
-        outside[row] = shapely.difference(outside[row], published[other])
-    outside = _without_crumbs(_polygonal(outside))
+    for row, polygon in tree.query(cell, predicate="intersects").T:
+        outside[row] = shapely.difference(outside[row], published[polygon])
+    outside = _drop_slivers(_keep_polygons(outside))
     # The cells of blocks wholly inside published tracts of other codes overlap those tracts: no other land is left.
     whole = shapely.is_empty(outside).all()
-    return _shared_out(point, _polygonal(cell) if whole else outside, owner)
+    return _share_cells(point, _keep_polygons(cell) if whole else outside, owner)
 
 
 def _voronoi(site: Floats, extent: shapely.Geometry) -> tuple[Shapes, Ints]:
     """Cells of the distinct sites, and the position of each site's cell among them."""
-    first, owner = _distinct(np.round(site / _SAME_PLACE_DEG).astype(np.int64))
+    first, owner = _find_distinct(np.round(site / _SAME_PLACE_DEG).astype(np.int64))
     distinct = site[first]
     if len(distinct) == 1:
         return np.array([extent], dtype=object), owner
@@ -241,7 +241,7 @@ def _voronoi(site: Floats, extent: shapely.Geometry) -> tuple[Shapes, Ints]:
     return shapely.get_parts(shapely.transform(cells, lambda xy: xy / scale)), owner
 
 
-def _distinct(grid: Ints) -> tuple[Ints, Ints]:
+def _find_distinct(grid: Ints) -> tuple[Ints, Ints]:
     """The first row of each distinct pair, in order of pairs, and the position of each row's pair among them."""
     order = np.lexsort((grid[:, 1], grid[:, 0]))
     ordered = grid[order]
@@ -260,7 +260,7 @@ def _hull(point: Floats) -> shapely.Geometry:
     return hull if west >= -180 and east <= 180 else shapely.intersection(hull, _GLOBE)
 
 
-def _shared_out(site: Floats, cell: Shapes, owner: Ints) -> tuple[Shapes, int]:
+def _share_cells(site: Floats, cell: Shapes, owner: Ints) -> tuple[Shapes, int]:
     """Give each site its own cell; sites that share a cell get strips of it."""
     empty = shapely.is_empty(cell)[owner]
     if empty.any():
@@ -283,14 +283,14 @@ def _strips(polygon: shapely.Geometry, n: int) -> Shapes:
     main = parts[shapely.area(parts).argmax()]
     west, south, east, north = main.bounds
     edge = np.linspace(west, east, n + 1)
-    strip = _polygonal(shapely.intersection(shapely.box(edge[:-1], south, edge[1:], north), main))
+    strip = _keep_polygons(shapely.intersection(shapely.box(edge[:-1], south, edge[1:], north), main))
     if parts.size > 1:
         rest = [part for part in parts if part is not main]
         strip[0] = shapely.multipolygons([*shapely.get_parts(strip[0]), *rest])
     return strip
 
 
-def _without_crumbs(cell: Shapes) -> Shapes:
+def _drop_slivers(cell: Shapes) -> Shapes:
     """Drop the slivers that a difference leaves along a shared line."""
     for row in np.flatnonzero(shapely.get_type_id(cell) == 6):
         parts = shapely.get_parts(cell[row])
@@ -300,7 +300,7 @@ def _without_crumbs(cell: Shapes) -> Shapes:
     return cell
 
 
-def _polygonal(geometry: Shapes) -> Shapes:
+def _keep_polygons(geometry: Shapes) -> Shapes:
     """Drop the points and lines that clipping leaves; nothing else changes."""
     geometry = np.array(geometry, dtype=object)
     kind = shapely.get_type_id(geometry)

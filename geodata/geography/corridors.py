@@ -1,7 +1,7 @@
 """Corridors: the places within some miles of a line, measured along geodesics of the WGS84 ellipsoid.
 
 A line runs straight in longitude and latitude between its corners, as file formats define it (RFC 7946, section 3.1.1),
-and so do the edges of polygons. Its longitudes may go beyond 180 where it crosses the 180th meridian (`unwrapped`).
+and so do the edges of polygons. Its longitudes may go beyond 180 where it crosses the 180th meridian (`unwrap_lines`).
 
 Distances are compared as straight distances through the ellipsoid, which has no seam at the 180th meridian and no
 distortion at high latitudes. The result is within a meter of the geodesic at latitudes of up to 80 degrees.
@@ -85,15 +85,15 @@ def lines_in(shape: shapely.Geometry) -> npt.NDArray[np.object_]:
     return np.asarray(shapely.get_parts(shapely.get_parts(shape if is_line else shapely.boundary(shape))))
 
 
-def unwrapped(lines: shapely.Geometry) -> shapely.Geometry:
+def unwrap_lines(lines: shapely.Geometry) -> shapely.Geometry:
     """The same lines with each edge going the shorter way around the globe, so that longitudes may go beyond 180."""
 
-    def turned(line: shapely.Geometry) -> shapely.Geometry:
+    def turn_line(line: shapely.Geometry) -> shapely.Geometry:
         lon, lat = shapely.get_coordinates(line).T
         check_place(float(lon[0]), float(lat[0]))
         return shapely.linestrings(np.unwrap(lon, period=360.0), lat)
 
-    return shapely.multilinestrings([turned(line) for line in shapely.get_parts(lines)])
+    return shapely.multilinestrings([turn_line(line) for line in shapely.get_parts(lines)])
 
 
 class Reach:
@@ -119,7 +119,7 @@ class Reach:
         )  # straight through the globe
         pieces = _pieces(shape, self._limit_m)
         self._goes_on = pieces.goes_on
-        self._vertices = _in_space(*pieces.lon_lat_deg.T)
+        self._vertices = _place_in_space(*pieces.lon_lat_deg.T)
         self._reach_m = float(np.hypot(self._limit_m, pieces.longest_m / 2)) * (1 + 1e-9)
         self._tree = cKDTree(self._vertices)
         self._has_inside = shape.geom_type in ("Polygon", "MultiPolygon")
@@ -130,7 +130,7 @@ class Reach:
     def holds(self, lon_deg: npt.ArrayLike, lat_deg: npt.ArrayLike) -> Bools:
         """Whether places, given as longitudes and latitudes, are within the distance: bool[N]."""
         lon, lat = np.asarray(lon_deg, dtype=np.float64), np.asarray(lat_deg, dtype=np.float64)
-        places = _in_space(lon, lat)
+        places = _place_in_space(lon, lat)
         away_m, _ = self._tree.query(places, distance_upper_bound=self._reach_m)
         held = np.asarray(away_m <= self._limit_m)
         unsure = np.flatnonzero(~held & np.isfinite(away_m))
@@ -143,9 +143,11 @@ class Reach:
 
     def _is_near_a_piece(self, places: Floats) -> Bools:
         """Whether places are within the distance of a piece that has a vertex within reach."""
-        found = self._tree.query_ball_point(places, self._reach_m)
-        place = np.repeat(np.arange(len(places)), [len(each) for each in found])
-        vertex = np.concatenate([np.empty(0, np.int64), *(np.asarray(each, np.int64) for each in found)])
+        vertices_by_place = self._tree.query_ball_point(places, self._reach_m)
+        place = np.repeat(np.arange(len(places)), [len(vertices) for vertices in vertices_by_place])
+        vertex = np.concatenate(
+            [np.empty(0, np.int64), *(np.asarray(vertices, np.int64) for vertices in vertices_by_place)]
+        )
         start, place = np.concatenate([vertex, vertex - 1]), np.concatenate([place, place])
         is_piece = (start >= 0) & self._goes_on[start]
         start, place = start[is_piece], place[is_piece]
@@ -177,7 +179,7 @@ class Reach:
         """Rectangles that contain all places together: west, south, east, and north, within -180 … 180 degrees."""
         edges = np.array([[*chunk.min(axis=0), *chunk.max(axis=0)] for chunk in _chunks(self._shape)])
         up = self._miles / _MILES_PER_DEGREE
-        found = []
+        boxes = []
         for some in np.array_split(edges, min(len(edges), _MOST_BOXES)):
             west, south = (float(edge) for edge in some[:, :2].min(axis=0))
             east, north = (float(edge) for edge in some[:, 2:].max(axis=0))
@@ -186,8 +188,8 @@ class Reach:
             west, east = west - aside, east + aside
             if west < -180 or east > 180:  # search all longitudes
                 west, east = -180.0, 180.0
-            found.append((west, south - up, east, north + up))
-        return found
+            boxes.append((west, south - up, east, north + up))
+        return boxes
 
 
 def _mercator(places: Floats) -> Floats:
@@ -233,7 +235,7 @@ def _lengths_mi(places: Floats, is_edge: Bools) -> Floats:
     return np.asarray(np.where(is_edge, np.radians(degrees) * EARTH_RADIUS_MI, 0.0))
 
 
-def _in_space(lon_deg: Floats, lat_deg: Floats) -> Floats:
+def _place_in_space(lon_deg: Floats, lat_deg: Floats) -> Floats:
     """Places on the WGS84 ellipsoid, in meters from the middle of the Earth: float64[N, 3]."""
     lon, lat = np.radians(lon_deg), np.radians(lat_deg)
     square = _FLATTENING * (2 - _FLATTENING)

@@ -34,7 +34,7 @@ def distance_mi(
     return np.asarray(2 * EARTH_RADIUS_MI * np.arcsin(np.sqrt(np.minimum(chord, 1.0))), dtype=np.float64)
 
 
-def on_sphere(lon_deg: npt.ArrayLike, lat_deg: npt.ArrayLike) -> Floats:
+def place_on_sphere(lon_deg: npt.ArrayLike, lat_deg: npt.ArrayLike) -> Floats:
     """Places on the unit sphere: float64[3, ...]. The cosine of the angle between two is the sum of their products."""
     lon, lat = np.radians(lon_deg), np.radians(lat_deg)
     return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])

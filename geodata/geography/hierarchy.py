@@ -27,7 +27,7 @@ from geodata.geography.right_places import (
     check_polygons_are_known,
     check_polygons_in_states,
 )
-from geodata.geography.units import Parts, join_units, named
+from geodata.geography.units import Parts, join_units, name_units
 from geodata.progress import Progress, silent
 from geodata.sources.boundaries import Boundaries
 from geodata.sources.crosswalk import Crosswalk
@@ -115,7 +115,7 @@ def arrange(
     names = _state_names(crosswalk)
     check_blocks_in_states(crosswalk.blocks, names)
     check_centers(crosswalk.blocks, residents.centres, names)
-    blocks: pandas.DataFrame = _placed(crosswalk, notes)
+    blocks: pandas.DataFrame = _place_blocks(crosswalk, notes)
     blocks["population"], note = block_population(blocks["block_id"], residents)
     if not blocks["population"].any():
         raise SourceFileError(
@@ -130,7 +130,7 @@ def arrange(
     tracts, blocks["tract_index"] = _tracts(blocks)
     census_id = _census_ids(blocks)
     tracts["puma_id"] = _puma_of(tracts, census_id, pumas, notes)
-    tracts["name"] = named(tracts["tract_id"], crosswalk.names["tract"], "Tract ")
+    tracts["name"] = name_units(tracts["tract_id"], crosswalk.names["tract"], "Tract ")
     _set_centres(tracts, blocks, census_id, residents)
     return Arrangement(blocks, tracts, census_id, notes)
 
@@ -159,7 +159,7 @@ def assemble(
         Called with (stage, done, total).
     """
     _check_polygons(arranged, _state_names(crosswalk), tract_polygons, block_polygons)
-    blocks, tracts = (each.copy(deep=False) for each in (arranged.blocks, arranged.tracts))
+    blocks, tracts = (frame.copy(deep=False) for frame in (arranged.blocks, arranged.tracts))
     notes = list(arranged.notes)
     cells, geometry, tracts["derived"] = _cells(
         blocks, tracts, arranged.census_id, tract_polygons, block_polygons, notes, threads, progress
@@ -184,7 +184,7 @@ def _check_polygons(
         ~arranged.blocks["elsewhere"], ["block_id", "tract_index", "lon_deg", "lat_deg"]
     ]
     tract_id = arranged.tracts["tract_id"]
-    polygon = _shapes(_by_either_name(tract_id, arranged.census_id, tracts.polygon))[own["tract_index"]]
+    polygon = _shapes(_look_up_either_name(tract_id, arranged.census_id, tracts.polygon))[own["tract_index"]]
     known = arranged.tract_names.index.to_series()
     state = tract_id.str[:2].to_numpy(dtype=object)[own["tract_index"]]
     for level, given, unit_id, shape in (
@@ -208,7 +208,7 @@ def _sort_key(code: pandas.Series, digits: int) -> npt.NDArray[np.int64]:
     return np.where(number < 100, number * 10 ** (digits - 2), number)
 
 
-def _placed(crosswalk: Crosswalk, notes: list[str]) -> pandas.DataFrame:
+def _place_blocks(crosswalk: Crosswalk, notes: list[str]) -> pandas.DataFrame:
     blocks = crosswalk.blocks.copy()
     own = blocks["block_id"].str[:11]
     imported = list(crosswalk.state_ids)
@@ -219,7 +219,7 @@ def _placed(crosswalk: Crosswalk, notes: list[str]) -> pandas.DataFrame:
     )
     if stray.any():
         beside = ~stray & own.isin(own[stray].unique())
-        usual = _most_common(own[beside], blocks.loc[beside, "tract_id"])
+        usual = _find_most_common(own[beside], blocks.loc[beside, "tract_id"])
         tract = own[stray].map(usual)
         tract = tract.where(tract.notna(), own[stray])
         blocks.loc[stray, "tract_id"] = tract
@@ -232,7 +232,7 @@ def _placed(crosswalk: Crosswalk, notes: list[str]) -> pandas.DataFrame:
     return blocks
 
 
-def _most_common(key: pandas.Series, value: pandas.Series) -> pandas.Series:
+def _find_most_common(key: pandas.Series, value: pandas.Series) -> pandas.Series:
     """Most frequent value of each key, a Series; of equally frequent ones the first in order."""
     both = pandas.DataFrame({"key": key.to_numpy(), "value": value.to_numpy()})
     count = (
@@ -273,18 +273,20 @@ def _census_ids(blocks: pandas.DataFrame) -> pandas.Series:
     here = blocks.loc[~blocks["elsewhere"], ["block_id", "tract_id"]]
     own = here["block_id"].str[:11]
     renamed = ~own.isin(here["tract_id"].unique())
-    return _most_common(here.loc[renamed, "tract_id"], own[renamed])
+    return _find_most_common(here.loc[renamed, "tract_id"], own[renamed])
 
 
-def _by_either_name(tract_id: pandas.Series, census_id: pandas.Series, value: pandas.Series) -> pandas.Series:
-    found = tract_id.map(value)
-    return found.where(found.notna(), tract_id.map(census_id).map(value))
+def _look_up_either_name(
+    tract_id: pandas.Series, census_id: pandas.Series, value: pandas.Series
+) -> pandas.Series:
+    by_tract = tract_id.map(value)
+    return by_tract.where(by_tract.notna(), tract_id.map(census_id).map(value))
 
 
 def _puma_of(
     tracts: pandas.DataFrame, census_id: pandas.Series, pumas: Pumas, notes: list[str]
 ) -> pandas.Series:
-    puma = _by_either_name(tracts["tract_id"], census_id, pumas.of_tract)
+    puma = _look_up_either_name(tracts["tract_id"], census_id, pumas.of_tract)
     here = ~tracts["elsewhere"]
     lost = int((puma.isna() & here).sum())
     if lost:
@@ -306,7 +308,7 @@ def _set_centres(
     weight = np.where(empty, 1.0, people)
     means = mean_place_deg(index, weight, blocks["lon_deg"].to_numpy(), blocks["lat_deg"].to_numpy())
     for name, mean in zip(("lon_deg", "lat_deg"), means, strict=True):
-        published = _by_either_name(tracts["tract_id"], census_id, residents.centres[name])
+        published = _look_up_either_name(tracts["tract_id"], census_id, residents.centres[name])
         tracts[name] = np.where(published.notna(), published.to_numpy(np.float64), mean)
 
 
@@ -331,7 +333,7 @@ def _cells(
         own["lat_deg"].to_numpy(),
         position[own["tract_index"]],
         # If two tracts were made of one census tract, the first takes its polygon.
-        _shapes(_by_either_name(tract_id, census_id[~census_id.duplicated()], tract_polygons.polygon)),
+        _shapes(_look_up_either_name(tract_id, census_id[~census_id.duplicated()], tract_polygons.polygon)),
         tract_id.str[:2].to_numpy(dtype=object).astype(np.int64),
         _polygons_of(own["block_id"], block_polygons),
         threads=threads,
@@ -366,19 +368,19 @@ def _polygons_of(block_id: pandas.Series, block_polygons: Boundaries) -> Shapes:
     return _shapes(block_id.map(block_polygons.polygon))
 
 
-def _shapes(found: pandas.Series) -> Shapes:
-    values = found.to_numpy(dtype=object, copy=True)
+def _shapes(polygons: pandas.Series) -> Shapes:
+    values = polygons.to_numpy(dtype=object, copy=True)
     values[pandas.isna(values)] = None
     return np.asarray(values)
 
 
 def _tract_names(tracts: pandas.DataFrame, census_id: pandas.Series) -> pandas.Series:
     row = pandas.Series(np.arange(len(tracts)), index=tracts["tract_id"].to_numpy(dtype=object))
-    other = census_id[census_id.index.isin(row.index)]
-    other = pandas.Series(
-        row[other.index.to_numpy(dtype=object)].to_numpy(), index=other.to_numpy(dtype=object)
+    by_census_id = census_id[census_id.index.isin(row.index)]
+    by_census_id = pandas.Series(
+        row[by_census_id.index.to_numpy(dtype=object)].to_numpy(), index=by_census_id.to_numpy(dtype=object)
     )
     names: pandas.Series = pandas.concat(
-        [row, other[~other.index.isin(row.index) & ~other.index.duplicated()]]
+        [row, by_census_id[~by_census_id.index.isin(row.index) & ~by_census_id.index.duplicated()]]
     )
     return names

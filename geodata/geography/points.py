@@ -149,7 +149,7 @@ def _fans(
             continue
         # Every stretch of so many bytes, of which only the cells' are copied.
         stretches = np.lib.stride_tricks.sliding_window_view(data, _HEAD_BYTES + n * _PLACE_BYTES)
-        place, convex = _convex(stretches[offset[candidate]], n)
+        place, convex = _find_convex(stretches[offset[candidate]], n)
         owner = candidate[convex]
         is_convex[owner] = True
         first = np.broadcast_to(place[:, :1], (owner.size, n - 3, 2))
@@ -159,7 +159,7 @@ def _fans(
     return np.concatenate(owners), np.concatenate(corners), is_convex
 
 
-def _convex(text: npt.NDArray[np.uint8], n: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def _find_convex(text: npt.NDArray[np.uint8], n: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Corners float64[cells, n - 1, 2] of the convex ones among polygons of n places in WKB, and which these are."""
     # Little-endian, a polygon, one ring, n places; anything else is triangulated.
     head = np.frombuffer(b"\x01\x03\x00\x00\x00\x01\x00\x00\x00" + n.to_bytes(4, "little"), dtype=np.uint8)

@@ -84,7 +84,7 @@ _ROWS = """
 """
 
 
-def outside_state(state_id: str, lon_deg: Floats, lat_deg: Floats) -> npt.NDArray[np.bool_]:
+def are_outside_state(state_id: str, lon_deg: Floats, lat_deg: Floats) -> npt.NDArray[np.bool_]:
     """Which places cannot be in a state, nor within half a degree of it.
 
     Parameters
@@ -138,9 +138,9 @@ def check_blocks_in_states(blocks: pandas.DataFrame, names: pandas.Series) -> No
     index, codes = pandas.factorize(blocks["block_id"].str[:2])
     for position, code in enumerate(codes):
         here = np.flatnonzero(index == position)
-        outside = here[_outside(code, lon[here], lat[here], names)]
+        outside = here[_are_outside(code, lon[here], lat[here], names)]
         if outside.size:
-            row, state = int(outside[0]), _called(code, names)
+            row, state = int(outside[0]), _name_state(code, names)
             raise SourceFileError(
                 f"crosswalk of {state}: {outside.size:,} of {here.size:,} blocks are not in the state, such as "
                 f"{blocks['block_id'].iloc[row]} at latitude {lat[row]:.5g}, longitude {lon[row]:.5g}; {_CHECK}"
@@ -165,12 +165,13 @@ def check_polygons_in_states(boundaries: Boundaries, level: str, names: pandas.S
         west, south, east, north = shapely.bounds(parts).reshape(-1, 4).T
         # With the middle, because both ends of a shape around the globe are in Alaska.
         corners = ((west, south), (east, north), ((west + east) / 2, (south + north) / 2))
-        beyond = np.any([_outside(str(code), *corner, names) for corner in corners], axis=0)
+        beyond = np.any([_are_outside(str(code), *corner, names) for corner in corners], axis=0)
         if beyond.any():
             row = int(beyond.argmax())
             raise GeometryError(
-                f"{level} polygons of {_called(str(code), names)}: {unit_id[here[owner[row]]]} is not in it (latitude "
-                f"{south[row]:.5g} to {north[row]:.5g}, longitude {west[row]:.5g} to {east[row]:.5g}); {_CHECK}"
+                f"{level} polygons of {_name_state(str(code), names)}: {unit_id[here[owner[row]]]} is not "
+                f"in it (latitude {south[row]:.5g} to {north[row]:.5g}, "
+                f"longitude {west[row]:.5g} to {east[row]:.5g}); {_CHECK}"
             )
 
 
@@ -194,11 +195,13 @@ def check_polygons_are_known(
     given = boundaries.polygon.index.to_series()
     given = given[given.str[:5].isin(unit_id.str[:5].unique())]
     unknown, lacking = ~given.isin(unit_id), ~unit_id.isin(given)
-    without = {code for code, _, _ in _most(unit_id.str[:2].to_numpy(dtype=object), lacking.to_numpy())}
-    for code, n_wrong, n in _most(given.str[:2].to_numpy(dtype=object), unknown.to_numpy()):
+    without = {
+        code for code, _, _ in _list_mostly_wrong(unit_id.str[:2].to_numpy(dtype=object), lacking.to_numpy())
+    }
+    for code, n_wrong, n in _list_mostly_wrong(given.str[:2].to_numpy(dtype=object), unknown.to_numpy()):
         if code in without:
             raise GeometryError(
-                f"{level} polygons of {_called(code, names)}: {n_wrong:,} of {n:,} have codes of no {level} in the "
+                f"{level} polygons of {_name_state(code, names)}: {n_wrong:,} of {n:,} have codes of no {level} in the "
                 f"crosswalk; give polygons of its {level}s"
             )
 
@@ -216,9 +219,9 @@ def check_points_in_polygons(state: Texts, inside: Bools, level: str, names: pan
     names : Series
         Name of each state by its code.
     """
-    for code, n_wrong, n in _most(state, ~inside):
+    for code, n_wrong, n in _list_mostly_wrong(state, ~inside):
         raise GeometryError(
-            f"{level} polygons of {_called(code, names)}: {n_wrong:,} of {n:,} blocks have their internal point "
+            f"{level} polygons of {_name_state(code, names)}: {n_wrong:,} of {n:,} blocks have their internal point "
             f"outside of their {level}'s polygon; {_CHECK}, and that identifiers belong to their polygons"
         )
 
@@ -243,16 +246,16 @@ def check_centers(blocks: pandas.DataFrame, centers: pandas.DataFrame, names: pa
         row = pandas.Index(code_numbers(of_level.index.to_series())).get_indexer(pandas.Index(unit))
         here = np.flatnonzero(row >= 0)
         center = of_level[["lon_deg", "lat_deg"]].to_numpy(np.float64)[row[here]]
-        unit, away = _away(unit[here], place[here], center, widths)
+        unit, away = _find_distant_units(unit[here], place[here], center, widths)
         state = np.array([f"{code:02d}" for code in unit // 10 ** (digits - 2)], dtype=object)
-        for code, n_wrong, n in _most(state, away):
+        for code, n_wrong, n in _list_mostly_wrong(state, away):
             raise SourceFileError(
-                f"centers of population of {_called(code, names)}: {n_wrong:,} of {n:,} {level} have theirs away from "
-                f"their blocks; {_CHECK}, and that codes belong to their centers"
+                f"centers of population of {_name_state(code, names)}: {n_wrong:,} of {n:,} {level} have theirs "
+                f"away from their blocks; {_CHECK}, and that codes belong to their centers"
             )
 
 
-def _away(unit: Ints, place: Floats, center: Floats, widths: float) -> tuple[Ints, Bools]:
+def _find_distant_units(unit: Ints, place: Floats, center: Floats, widths: float) -> tuple[Ints, Bools]:
     """Units, and whether their centers are farther from the box around their blocks than so many of its widths."""
     # Degrees from the center, the short way around the globe.
     east = ((place[:, 0] - center[:, 0] + 180) % 360 - 180) * np.cos(np.radians(center[:, 1]))
@@ -264,7 +267,7 @@ def _away(unit: Ints, place: Floats, center: Floats, widths: float) -> tuple[Int
     return box.index.to_numpy(np.int64), apart_km > widths * width_km
 
 
-def _most(state: Texts, wrong: Bools) -> Iterator[tuple[str, int, int]]:
+def _list_mostly_wrong(state: Texts, wrong: Bools) -> Iterator[tuple[str, int, int]]:
     """The states of which more than half are wrong: code, how many are, and how many there are."""
     counts = pandas.DataFrame({"state": state, "wrong": wrong}).groupby("state")["wrong"].agg(["sum", "size"])
     for code, n_wrong, n in counts.itertuples():
@@ -272,13 +275,13 @@ def _most(state: Texts, wrong: Bools) -> Iterator[tuple[str, int, int]]:
             yield str(code), int(n_wrong), int(n)
 
 
-def _outside(code: str, lon_deg: Floats, lat_deg: Floats, names: pandas.Series) -> Bools:
+def _are_outside(code: str, lon_deg: Floats, lat_deg: Floats, names: pandas.Series) -> Bools:
     """Which places are outside of a state; none if another country's state has its code and a name of its own."""
     known, name = states().get(code), str(names.get(code, "")).strip().casefold()
     if known is None or name not in ("", known.name.casefold(), known.postal.casefold()):
         return np.zeros(lon_deg.size, dtype=bool)
-    return outside_state(code, lon_deg, lat_deg)
+    return are_outside_state(code, lon_deg, lat_deg)
 
 
-def _called(code: str, names: pandas.Series) -> str:
+def _name_state(code: str, names: pandas.Series) -> str:
     return str(names.get(code, "")).strip() or f"state {code}"

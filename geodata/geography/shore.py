@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas
 import shapely
 
-from geodata.sources.shape_files import ShapeLayer, on_the_globe, opening
+from geodata.sources.shape_files import ShapeLayer, place_on_globe, report_open_errors
 
 _ID_COLUMNS: Final = ("GEOID", "GEO_ID")  # since 2013, and before: 0500000US44001
 _UNIT_COLUMNS: Final = ("COUNTYFP", "COUNTY", "STATEFP", "STATE")  # one of them names the state or county
@@ -57,13 +57,13 @@ def read_shore(path: Path, layer: ShapeLayer) -> tuple[geopandas.GeoDataFrame, i
     SourceFileError, GeometryError
         The file cannot be read, or is not in degrees.
     """
-    with opening(path):
+    with report_open_errors(path):
         frame = geopandas.read_file(layer.address, layer=layer.name, engine="pyogrio")
     columns = {name.upper(): name for name in map(str, frame.columns)}
     column = next(columns[name] for name in _ID_COLUMNS if name in columns)
     geometry = np.asarray(frame.geometry.array, dtype=object)
     kept = np.isin(shapely.get_type_id(geometry), _POLYGONAL)
-    shapes = on_the_globe(path, shapely.force_2d(shapely.make_valid(geometry[kept])), frame.crs)
+    shapes = place_on_globe(path, shapely.force_2d(shapely.make_valid(geometry[kept])), frame.crs)
     unit_id = _plain_ids(frame[column]).to_numpy(dtype=object)[kept]
     return geopandas.GeoDataFrame({"unit_id": unit_id}, geometry=shapes, crs="EPSG:4326"), len(frame)
 
@@ -78,21 +78,21 @@ def sea_of(shores: Sequence[pandas.DataFrame], tables: Mapping[str, pandas.DataF
     tables : mapping of str to DataFrame
         The public geography: `counties` and `states` are used.
     """
-    found: list[shapely.Geometry] = []
+    seas: list[shapely.Geometry] = []
     for shore in shores:
         for digits, (table, column) in _TABLES.items():
             units = tables[table]
             whole = dict(zip(units[column], units["geometry"], strict=True))
-            mine = shore[shore["unit_id"].str.len() == digits]
-            found += [
+            level_shores = shore[shore["unit_id"].str.len() == digits]
+            seas += [
                 shapely.difference(whole[unit], land)
-                for unit, land in zip(mine["unit_id"], mine.geometry, strict=True)
+                for unit, land in zip(level_shores["unit_id"], level_shores.geometry, strict=True)
                 if whole.get(unit) is not None
             ]
-    return _without_strips(shapely.union_all(found))
+    return _drop_strips(shapely.union_all(seas))
 
 
-def _without_strips(shape: shapely.Geometry) -> Shapes:
+def _drop_strips(shape: shapely.Geometry) -> Shapes:
     """Return the parts of a shape without what is narrower than generalized boundaries are off."""
     wide = shapely.buffer(shape, -_BLUR_DEG, quad_segs=2)
     return np.asarray(

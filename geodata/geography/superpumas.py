@@ -59,7 +59,9 @@ def superpuma_ids(
         rows = np.flatnonzero(states == state)
         rows = rows[np.argsort(np.asarray(puma_id, dtype=object)[rows].astype(str))]
         near = neighbors(lon_deg[rows], lat_deg[rows], polygon[rows])
-        group = grouped(population[rows], lon_deg[rows], lat_deg[rows], near, min_population=min_population)
+        group = group_units(
+            population[rows], lon_deg[rows], lat_deg[rows], near, min_population=min_population
+        )
         for row, number in zip(rows, group, strict=True):
             result[row] = f"{state}S{number + 1:02d}"
     return result
@@ -73,19 +75,19 @@ def neighbors(lon_deg: Floats, lat_deg: Floats, polygon: npt.NDArray[np.object_]
     for a, b in tree.query(polygon[present], predicate="dwithin", distance=_TOUCHING_DEG).T:
         if a != b:
             near[present[a]].add(int(present[b]))
-    piece = _reached(near, 0)
+    piece = _find_reachable(near, 0)
     while len(piece) < len(near):
         inside = np.array(sorted(piece))
         outside = np.array([row for row in range(len(near)) if row not in piece])
         gap = distance_mi(lon_deg[inside, None], lat_deg[inside, None], lon_deg[outside], lat_deg[outside])
-        one, other = np.unravel_index(int(gap.argmin()), gap.shape)
-        near[inside[one]].add(int(outside[other]))
-        near[outside[other]].add(int(inside[one]))
-        piece = _reached(near, 0)
+        inside_row, outside_row = np.unravel_index(int(gap.argmin()), gap.shape)
+        near[inside[inside_row]].add(int(outside[outside_row]))
+        near[outside[outside_row]].add(int(inside[inside_row]))
+        piece = _find_reachable(near, 0)
     return near
 
 
-def grouped(
+def group_units(
     population: Ints, lon_deg: Floats, lat_deg: Floats, near: list[set[int]], *, min_population: int
 ) -> Ints:
     """Number of the group of each unit, int64[P]; groups are numbered by their first unit."""
@@ -98,7 +100,7 @@ def grouped(
             beside = set().union(*(near[row] for row in group)) & free
             if not beside:
                 break
-            group.append(_nearest(group, sorted(beside), population, lon_deg, lat_deg))
+            group.append(_find_nearest(group, sorted(beside), population, lon_deg, lat_deg))
             free.discard(group[-1])
         if population[group].sum() < min_population and groups:
             _join(groups, group, near, population)
@@ -110,7 +112,7 @@ def grouped(
     return result
 
 
-def _nearest(
+def _find_nearest(
     group: list[int], candidates: list[int], population: Ints, lon_deg: Floats, lat_deg: Floats
 ) -> int:
     weight = np.maximum(population[group], 1)
@@ -121,11 +123,11 @@ def _nearest(
 
 def _join(groups: list[list[int]], group: list[int], near: list[set[int]], population: Ints) -> None:
     beside = set().union(*(near[row] for row in group))
-    touching = [other for other in groups if beside & set(other)]
-    min(touching, key=lambda other: (int(population[other].sum()), min(other))).extend(group)
+    touching = [neighbor for neighbor in groups if beside & set(neighbor)]
+    min(touching, key=lambda neighbor: (int(population[neighbor].sum()), min(neighbor))).extend(group)
 
 
-def _reached(near: list[set[int]], start: int) -> set[int]:
+def _find_reachable(near: list[set[int]], start: int) -> set[int]:
     reached, frontier = {start}, [start]
     while frontier:
         new = near[frontier.pop()] - reached

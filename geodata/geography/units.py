@@ -82,11 +82,11 @@ def _pumas_and_superpumas(
     parts: Parts, pumas: Pumas, names: dict[str, pandas.Series]
 ) -> tuple[geopandas.GeoDataFrame, geopandas.GeoDataFrame]:
     tracts = parts.tracts
-    puma = _joined(
+    puma = _join_parts(
         tracts, parts.geometry, "puma_id", ["state_id"], _puma_names(tracts, pumas, names["county"])
     )
     puma["superpuma_id"] = _superpumas(puma)
-    superpuma = _joined(puma, puma.geometry, "superpuma_id", ["state_id"], {})
+    superpuma = _join_parts(puma, puma.geometry, "superpuma_id", ["state_id"], {})
     superpuma["name"] = _superpuma_names(superpuma, names["state"])
     return puma, superpuma
 
@@ -94,20 +94,22 @@ def _pumas_and_superpumas(
 def _counties_and_states(
     parts: Parts, names: dict[str, pandas.Series]
 ) -> tuple[geopandas.GeoDataFrame, geopandas.GeoDataFrame]:
-    county = _joined(parts.tracts, parts.geometry, "county_id", ["state_id"], names["county"])
-    state = _joined(county, county.geometry, "state_id", [], names["state"])
+    county = _join_parts(parts.tracts, parts.geometry, "county_id", ["state_id"], names["county"])
+    state = _join_parts(county, county.geometry, "state_id", [], names["state"])
     return (
-        _as_blocks_say(parts, county, "county_id", ["state_id"], names["county"]),
-        _as_blocks_say(parts, state, "state_id", [], names["state"]),
+        _recount_by_blocks(parts, county, "county_id", ["state_id"], names["county"]),
+        _recount_by_blocks(parts, state, "state_id", [], names["state"]),
     )
 
 
-def named(unit_id: pandas.Series, names: pandas.Series | Mapping[str, str], otherwise: str) -> pandas.Series:
+def name_units(
+    unit_id: pandas.Series, names: pandas.Series | Mapping[str, str], otherwise: str
+) -> pandas.Series:
     """Names of units, a Series: from `names`, else the state's, else `otherwise` and the identifier."""
     state_names = {code: state.name for code, state in states().items()}
-    found = unit_id.map(names)
-    found = found.where(found.notna() & (found != ""), unit_id.map(state_names))
-    return found.where(found.notna(), otherwise + unit_id).astype("str")
+    unit_names = unit_id.map(names)
+    unit_names = unit_names.where(unit_names.notna() & (unit_names != ""), unit_id.map(state_names))
+    return unit_names.where(unit_names.notna(), otherwise + unit_id).astype("str")
 
 
 def _puma_names(tracts: pandas.DataFrame, pumas: Pumas, county_names: pandas.Series) -> pandas.Series:
@@ -135,12 +137,12 @@ def _superpumas(puma: pandas.DataFrame) -> pandas.api.extensions.ExtensionArray:
 
 
 def _superpuma_names(superpuma: pandas.DataFrame, state_names: pandas.Series) -> pandas.Series:
-    state = named(superpuma["state_id"], state_names, "State ")
+    state = name_units(superpuma["state_id"], state_names, "State ")
     number = superpuma["superpuma_id"].str.split("S").str[-1].str.lstrip("0")
     return state.where(superpuma["elsewhere"], "SuperPUMA " + number + ", " + state)
 
 
-def _joined(
+def _join_parts(
     parts: pandas.DataFrame,
     geometry: npt.ArrayLike,
     key: str,
@@ -161,7 +163,7 @@ def _joined(
         index, weight.astype(np.float64), parts["lon_deg"].to_numpy(), parts["lat_deg"].to_numpy()
     )
     unit["elsewhere"] = first["elsewhere"].to_numpy()
-    unit["name"] = named(unit[key], names, "")
+    unit["name"] = name_units(unit[key], names, "")
     order = np.argsort(index, kind="stable")
     ends = np.searchsorted(index[order], np.arange(unit_id.size + 1))
     united = [_union_present(shape[order[ends[k] : ends[k + 1]]]) for k in range(unit_id.size)]
@@ -173,7 +175,7 @@ def _union_present(polygons: Shapes) -> shapely.Geometry | None:
     return union_of(present) if present.size else None
 
 
-def _as_blocks_say(
+def _recount_by_blocks(
     parts: Parts, table: pandas.DataFrame, key: str, keep: list[str], names: pandas.Series
 ) -> geopandas.GeoDataFrame:
     """Recount people by the blocks' own county or state; add units that only blocks name."""
@@ -181,7 +183,7 @@ def _as_blocks_say(
     if extra.any():
         shapes = np.full(len(parts.blocks), None, dtype=object)
         shapes[parts.cells["block_index"].to_numpy()] = np.asarray(parts.cells.geometry.array, dtype=object)
-        added = _joined(parts.blocks[extra], shapes[extra], key, keep, names)
+        added = _join_parts(parts.blocks[extra], shapes[extra], key, keep, names)
         table = pandas.concat([table, added]).sort_values(key, ignore_index=True)
     people = parts.blocks.groupby(key)["population"].sum()
     return table.assign(population=table[key].map(people).fillna(0).astype(np.int64))

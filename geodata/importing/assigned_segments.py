@@ -84,7 +84,7 @@ class AssignedSegments(NamedTuple):
     ruled_out: int
 
     @classmethod
-    def added(cls, parts: Iterable[AssignedSegments]) -> AssignedSegments:
+    def add_up(cls, parts: Iterable[AssignedSegments]) -> AssignedSegments:
         """Those of several files together."""
         return cls(*(sum(column) for column in zip(*parts, strict=True)))
 
@@ -100,8 +100,8 @@ def measure_assigned(margins: Margins) -> AssignedSegments:
     is_open = (n_bands > 1).sum(axis=1) > 1
     n_jobs = margins.n_jobs
     rows = np.flatnonzero(is_open)
-    looked_at, changing = _changing(margins.rows(rows[:: max(1, -(-rows.size // _MOST_ROWS))]))
-    colleagues, ruled_out = _ruled_out(margins, n_jobs)
+    looked_at, changing = _count_changing_jobs(margins.rows(rows[:: max(1, -(-rows.size // _MOST_ROWS))]))
+    colleagues, ruled_out = _count_ruled_out_pairs(margins, n_jobs)
     return AssignedSegments(
         int(n_jobs.sum()), int(n_jobs[rows].sum()), looked_at, changing, colleagues, ruled_out
     )
@@ -113,7 +113,7 @@ def _joint(counts: npt.NDArray[np.integer], turn: Ints) -> Ints:
     return joint_counts(wide[:, :3], wide[:, 3:6], wide[:, 6:], turn).reshape(-1, N_SEGMENTS)
 
 
-def _changing(margins: Margins) -> tuple[int, int]:
+def _count_changing_jobs(margins: Margins) -> tuple[int, int]:
     """Jobs of some pairs, and those of them without which another job of the pair would change its segment."""
     joint = _joint(margins.counts, margins.turn)
     row, segment = np.nonzero(joint)
@@ -123,7 +123,7 @@ def _changing(margins: Margins) -> tuple[int, int]:
     return int(jobs.sum()), int(jobs[changes].sum())
 
 
-def _ruled_out(margins: Margins, n_jobs: Ints) -> tuple[int, int]:
+def _count_ruled_out_pairs(margins: Margins, n_jobs: Ints) -> tuple[int, int]:
     """Pairs of colleagues with two homes, and those where one in the other's home would change a published number."""
     if not n_jobs.any():
         return 0, 0
@@ -132,16 +132,18 @@ def _ruled_out(margins: Margins, n_jobs: Ints) -> tuple[int, int]:
     first_row = np.searchsorted(margins.work[order], margins.work[order])
     last_row = np.searchsorted(margins.work[order], margins.work[order], side="right")
     draw = np.random.default_rng(_SEED)
-    mine = np.searchsorted(ends, draw.integers(int(ends[-1]), size=_COLLEAGUES), side="right")
-    begins, stops = (ends - n_jobs[order])[first_row[mine]], ends[last_row[mine] - 1]
-    theirs = np.searchsorted(
-        ends, begins + (draw.random(mine.size) * (stops - begins)).astype(np.int64), "right"
+    worker = np.searchsorted(ends, draw.integers(int(ends[-1]), size=_COLLEAGUES), side="right")
+    begins, stops = (ends - n_jobs[order])[first_row[worker]], ends[last_row[worker] - 1]
+    colleague = np.searchsorted(
+        ends, begins + (draw.random(worker.size) * (stops - begins)).astype(np.int64), "right"
     )
-    apart = mine != theirs
-    here, there = (margins.rows(order[rows[apart]]) for rows in (mine, theirs))
-    joint_here, joint_there = (_joint(each.counts, each.turn) for each in (here, there))
+    apart = worker != colleague
+    here, there = (margins.rows(order[rows[apart]]) for rows in (worker, colleague))
+    joint_here, joint_there = (_joint(pairs.counts, pairs.turn) for pairs in (here, there))
     below = np.cumsum(joint_here, axis=1)
     segment = (below <= (draw.random(below.shape[0]) * below[:, -1])[:, None]).sum(axis=1)
-    one = _MARGINS_OF_ONE[segment]
-    moved = _joint(here.counts - one, here.turn) + _joint(there.counts + one, there.turn)
+    margins_of_one = _MARGINS_OF_ONE[segment]
+    moved = _joint(here.counts - margins_of_one, here.turn) + _joint(
+        there.counts + margins_of_one, there.turn
+    )
     return int(apart.sum()), int((moved != joint_here + joint_there).any(axis=1).sum())

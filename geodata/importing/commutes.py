@@ -19,7 +19,7 @@ from geodata.geography.elsewhere import postal_code, postal_in_file_names, state
 from geodata.geography.hierarchy import Hierarchy, elsewhere_rows
 from geodata.importing.assigned_segments import AssignedSegments
 from geodata.json_objects import JsonObject
-from geodata.progress import Progress, in_order
+from geodata.progress import Progress, yield_in_order
 from geodata.sources.crosswalk import Crosswalk
 from geodata.sources.lodes import COUNTS, OD_NAME, BlockLookup, OdFile, check_together, place_jobs
 from geodata.sources.placed_jobs import jobs_table
@@ -134,7 +134,7 @@ class OdCommutes:
         if is_published:
             for file in files:
                 _check_name(file)
-        rest = [file.without_rows() for file in files]
+        rest = [file.drop_rows() for file in files]
         return cls(rest, imported, outflow, inside, year, job_type, is_published)
 
     def place(self, blocks: pandas.DataFrame, vintage: int) -> Commutes:
@@ -154,7 +154,7 @@ class OdCommutes:
             n_jobs=int(jobs["count"].sum()),
             destination_states=destination_states,
             elsewhere=elsewhere,
-            outflow=_by_state(self.outflow),
+            outflow=_sum_by_state(self.outflow),
             year=self.year,
             job_type=self.job_type,
             notes=[
@@ -172,7 +172,7 @@ class OdCommutes:
             },
             facts={
                 "segments": "assigned",
-                "assigned_segments": AssignedSegments.added(
+                "assigned_segments": AssignedSegments.add_up(
                     file.assigned for file in self.files if file.state_id in destination_states
                 )._asdict(),
             },
@@ -226,8 +226,8 @@ class WorkerCommutes:
         SourceFileError
             A file cannot be read, or lacks a column.
         """
-        found = [WorkerFile.of(path, columns.columns) for path in files]
-        return cls(found, columns, scratch, max(threads, 1), residents_only)
+        worker_files = [WorkerFile.of(path, columns.columns) for path in files]
+        return cls(worker_files, columns, scratch, max(threads, 1), residents_only)
 
     def place(self, hierarchy: Hierarchy, crosswalk: Crosswalk, progress: Progress) -> Commutes:
         """Put every worker into blocks.
@@ -251,7 +251,7 @@ class WorkerCommutes:
             digests = pool.map(sha256_of, [file.path for file in self.files])
             for done, file in enumerate(self.files):
                 progress(READING_WORKERS, done, len(self.files))
-                for batch, coded in in_order(pool, code, file.batches(), ahead=1):
+                for batch, coded in yield_in_order(pool, code, file.batches(), ahead=1):
                     spool.add(coded.columns)
                     counted.add(batch, coded)
             hashed = list(digests)
@@ -282,7 +282,7 @@ class WorkerCommutes:
     ) -> Commutes:
         # All states whose workplaces are imported, not those where somebody works: publications show the list, so it
         # must not reveal that a single worker works there.
-        elsewhere = _states_with(counted.n_elsewhere)
+        elsewhere = _list_states_with(counted.n_elsewhere)
         outflow = counted.outflow(destinations)
         residents_only = counted.residents_only(destinations)
         if residents_only and not self.residents_only:
@@ -353,7 +353,7 @@ class _Counted:
         """Workers who live in these states and work in others, by state of work."""
         between = self.n_between.copy()
         between[destinations] = 0
-        return _states_with(between[:, destinations].sum(axis=1))
+        return _list_states_with(between[:, destinations].sum(axis=1))
 
     def residents_only(self, destinations: Sequence[int]) -> list[str]:
         """Which of these states somebody works in, but nobody commutes into."""
@@ -361,7 +361,7 @@ class _Counted:
         return [f"{state:02d}" for state in destinations if 0 < n_workers[state] == n_residents[state]]
 
 
-def _states_with(count: npt.NDArray[np.int64]) -> dict[str, int]:
+def _list_states_with(count: npt.NDArray[np.int64]) -> dict[str, int]:
     return {f"{state:02d}": int(count[state]) for state in np.flatnonzero(count).tolist()}
 
 
@@ -439,10 +439,10 @@ def _elsewhere_jobs(jobs: pandas.DataFrame, elsewhere: dict[str, int]) -> dict[s
     away = jobs[jobs["origin_index"].isin(code)]
     by_row = away.groupby("origin_index")["count"].sum()
     rows = by_row.index.to_numpy(np.int64).tolist()
-    return _by_state(Counter({code[row]: int(n) for row, n in zip(rows, by_row, strict=True)}))
+    return _sum_by_state(Counter({code[row]: int(n) for row, n in zip(rows, by_row, strict=True)}))
 
 
-def _by_state(jobs: Counter[str]) -> dict[str, int]:
+def _sum_by_state(jobs: Counter[str]) -> dict[str, int]:
     return {state: jobs[state] for state in sorted(jobs)}
 
 

@@ -34,11 +34,11 @@ from geodata.sources.population import Residents, read_population
 from geodata.sources.pumas import Pumas, read_pumas
 from geodata.sources.reading import TextTable
 from geodata.sources.recognize import Sources
-from geodata.sources.vintage import of_table_vintage
+from geodata.sources.vintage import keep_table_vintage
 from geodata.store.characteristic_counts import FACT
 from geodata.store.residents_only import RESIDENTS_ONLY
 from geodata.store.schema import CHARACTERISTIC_COUNTS, COPIED_TABLES, TABLES
-from geodata.store.store import StoreWriter, writing_store
+from geodata.store.store import StoreWriter, write_store
 from geodata.text import is_utf8
 from geodata.workers.columns import read_worker_columns
 from geodata.workers.spool import WorkerSource, count_jobs
@@ -137,7 +137,7 @@ def import_dataset(
     if is_part:
         check_border((*sources.workers, *sources.od)[0], read.crosswalk)
     arranged = arrange(read.crosswalk, read.residents, read.pumas, residents_only=is_part)
-    read = read.without_rows()
+    read = read.drop_rows()
     with ThreadPoolExecutor(max_workers=1) as beside:
         # Who works where needs no polygons, which take most of the time.
         flows_placed = beside.submit(prior_table, read.flows, arranged.tract_names, arranged.elsewhere_tracts)
@@ -280,7 +280,7 @@ def write_dataset(
     StoreError
         When the place is taken or cannot be written.
     """
-    with writing_store(path, "dataset") as writer, ThreadPoolExecutor(max_workers=_WRITING_THREADS) as pool:
+    with write_store(path, "dataset") as writer, ThreadPoolExecutor(max_workers=_WRITING_THREADS) as pool:
         tables = [*TABLES["dataset"], *(table for table in COPIED_TABLES if table.name in imported.tables)]
         writer.facts(**imported.facts)
         # Cells take as long as all others together.
@@ -352,7 +352,7 @@ def read_published_counts(
     files, parts = [], []
     for done, path in enumerate(sorted(paths)):
         file = read_characteristics(path)
-        files.append(file.without_rows())
+        files.append(file.drop_rows())
         check_characteristics_together(files, state_ids, commutes.year, commutes.job_type)
         parts.append(count_rows(file, lookup))
         progress(READING_CHARACTERISTICS, done + 1, len(paths))
@@ -378,10 +378,10 @@ class _Read:
     tracts: Boundaries
     blocks: Boundaries
 
-    def without_rows(self) -> _Read:
+    def drop_rows(self) -> _Read:
         """The same without what has been arranged: memory is given back before cells are cut."""
         return replace(
-            self, od=[], crosswalk=self.crosswalk.without_blocks(), residents=self.residents.without_people()
+            self, od=[], crosswalk=self.crosswalk.drop_blocks(), residents=self.residents.drop_people()
         )
 
 
@@ -399,7 +399,7 @@ def _read(sources: Sources, threads: int, progress: Progress, *, is_published: b
         flows = pool.submit(read_flows, sources.prior_flows)
         places = crosswalk.result()
         year = places.vintage
-        people = of_table_vintage(sources.population, year, "centers of population")
+        people = keep_table_vintage(sources.population, year, "centers of population")
         residents = pool.submit(read_population, people)
         tracts = pool.submit(read_boundaries, sources.tracts, "tracts", vintage=year, threads=threads)
         blocks = pool.submit(read_boundaries, sources.blocks, "blocks", vintage=year, threads=threads)

@@ -41,7 +41,7 @@ class OdJobs:
     residents_only: Sequence[str]
     outflow: int
 
-    def by_block(self, end: End, n_blocks: int) -> Ints:
+    def count_by_block(self, end: End, n_blocks: int) -> Ints:
         """Jobs at each block, or of its residents: int64[blocks]."""
         position = self.jobs[_POSITION[end]].to_numpy()
         return np.bincount(position, weights=self.jobs["count"], minlength=n_blocks).astype(np.int64)
@@ -63,13 +63,13 @@ def notes_on_totals(
     """
     notes = []
     for end in ENDS:
-        published, counted = _jobs_by_block(table, end, len(state_of)), od.by_block(end, len(state_of))
+        published, counted = _jobs_by_block(table, end, len(state_of)), od.count_by_block(end, len(state_of))
         for file in files:
             if (file.end, file.segment) != (end, ALL_WORKERS) or file.state_id not in od.destination_states:
                 continue
-            mine = np.flatnonzero(state_of.to_numpy() == file.state_id)
-            note = (_of_workplaces if end == "work" else _of_residents)(
-                file, published[mine], counted[mine], od
+            in_state = np.flatnonzero(state_of.to_numpy() == file.state_id)
+            note = (_note_on_workplaces if end == "work" else _note_on_residents)(
+                file, published[in_state], counted[in_state], od
             )
             notes += [note] if note else []
     return notes
@@ -88,12 +88,12 @@ def notes_on_segments(
         in_whole = here[here["segment"] == SEGMENTS.index(ALL_WORKERS)]
         codes = [CHARACTERISTIC_CODES.index(code) for code in BANDS[file.segment].codes]
         wanted = int(in_whole.loc[in_whole["code"].isin(codes), "count"].sum())
-        mine = here[here["segment"] == SEGMENTS.index(file.segment)]
-        found = int(mine.loc[mine["code"] == CHARACTERISTIC_CODES.index(TOTAL), "count"].sum())
-        if found != wanted:
+        in_segment = here[here["segment"] == SEGMENTS.index(file.segment)]
+        n_jobs = int(in_segment.loc[in_segment["code"] == CHARACTERISTIC_CODES.index(TOTAL), "count"].sum())
+        if n_jobs != wanted:
             yield (
-                f"{file.text.path.name}: {found:,} jobs, but the file of all workers has {wanted:,} in this segment: "
-                f"{_reason(found)}"
+                f"{file.text.path.name}: {n_jobs:,} jobs, but the file of all workers has {wanted:,} in this segment: "
+                f"{_reason(n_jobs)}"
             )
 
 
@@ -107,7 +107,7 @@ def _jobs_by_block(table: pandas.DataFrame, end: End, n_blocks: int) -> Ints:
     return np.bincount(rows["block_index"], weights=rows["count"], minlength=n_blocks).astype(np.int64)
 
 
-def _of_workplaces(file: CharacteristicsFile, published: Ints, counted: Ints, od: OdJobs) -> str:
+def _note_on_workplaces(file: CharacteristicsFile, published: Ints, counted: Ints, od: OdJobs) -> str:
     differing = int(np.count_nonzero(published != counted))
     if not differing:
         return ""
@@ -118,7 +118,7 @@ def _of_workplaces(file: CharacteristicsFile, published: Ints, counted: Ints, od
     return _text(file, total, jobs, f"at workplaces; they differ in {_blocks(differing)}: {reason}")
 
 
-def _of_residents(file: CharacteristicsFile, published: Ints, counted: Ints, od: OdJobs) -> str:
+def _note_on_residents(file: CharacteristicsFile, published: Ints, counted: Ints, od: OdJobs) -> str:
     total, jobs = int(published.sum()), int(counted.sum())
     fewer = int(np.count_nonzero(published < counted))
     if total and fewer:

@@ -16,7 +16,7 @@ from geodata.geography.elsewhere import state_of_postal
 from geodata.sources.downloading import NoConnection, Retry, read_text
 from geodata.sources.sources_catalog import Wanted, file_name, folder_url
 from geodata.store.characteristic_groups import GROUPS
-from geodata.text import listed
+from geodata.text import list_names
 
 FIRST_YEAR: Final = 2002
 LAST_YEAR: Final = {7: 2019, 8: 2023}
@@ -89,13 +89,13 @@ class Availability:
     no_connection: NoConnection | None = None
     _years: dict[str, frozenset[int]] = field(default_factory=dict)
 
-    def unpublished(self, state: str, years: Iterable[int]) -> list[Unpublished]:
+    def list_unpublished(self, state: str, years: Iterable[int]) -> list[Unpublished]:
         """Return those of some years of a state that are not published, reading the server's lists on first use."""
         if state in (*_RAC_ONLY, *_NOT_IN_LODES):
-            return [Unpublished(state, year, _never(state), None) for year in years]
-        there = self._published(state)
+            return [Unpublished(state, year, _why_never(state), None) for year in years]
+        there = self._find_published_years(state)
         return [
-            Unpublished(state, year, self._why(state, year), _nearest(there, year))
+            Unpublished(state, year, self._why(state, year), _find_nearest(there, year))
             for year in years
             if year not in there and not self._is_unknown(state, year)
         ]
@@ -105,21 +105,21 @@ class Availability:
         later = self.by[state] == "table" and year > LAST_YEAR[self.wanted.lodes]
         return later and len(self.wanted.years) == 1
 
-    def _published(self, state: str) -> frozenset[int]:
+    def _find_published_years(self, state: str) -> frozenset[int]:
         if state not in self._years:
-            listed = self._listed(state)
+            listed = self._list_years(state)
             self.by[state] = "table" if listed is None else "list"
-            self._years[state] = _tabled(self.wanted, state) if listed is None else listed
+            self._years[state] = _look_up_years(self.wanted, state) if listed is None else listed
         return self._years[state]
 
-    def _listed(self, state: str) -> frozenset[int] | None:
+    def _list_years(self, state: str) -> frozenset[int] | None:
         """Years of which the server lists every wanted file; None if it shows no list."""
         names: set[str] = set()
         for role in dict.fromkeys(role for role, _ in self.wanted.tables):
-            found = self._names_in(folder_url(self.wanted, state, role), f"{state}_{role}_")
-            if not found:
+            role_names = self._names_in(folder_url(self.wanted, state, role), f"{state}_{role}_")
+            if not role_names:
                 return None
-            names |= found
+            names |= role_names
         years = {int(match[1]) for name in names if (match := _YEAR.search(name))}
         return frozenset(
             year
@@ -163,21 +163,23 @@ def refusal_of(unpublished: Sequence[Unpublished]) -> str:
 def left_out_lines(left_out: Iterable[Unpublished]) -> list[str]:
     """Say in one line for each state and reason which years are left out."""
     groups: dict[tuple[str, str], list[int]] = {}
-    for each in left_out:
-        groups.setdefault((each.state, each.why), []).append(each.year)
+    for state_year in left_out:
+        groups.setdefault((state_year.state, state_year.why), []).append(state_year.year)
     return [f"{state} {year_spans(years)} left out: {why}" for (state, why), years in groups.items()]
 
 
 def unpublished_groups(year: int, job_type: str) -> list[str]:
     """Say which groups of WAC and RAC columns hold no counts for a year and job type, only zeros."""
-    found: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for group in GROUPS:
         name = group.name.replace("_", " ")
         if year < group.from_year:
-            found.setdefault(f"begin in {group.from_year}", []).append(name)
+            names_by_reason.setdefault(f"begin in {group.from_year}", []).append(name)
         elif group.job_type not in ("", job_type):
-            found.setdefault(f"are published for {group.job_type} (all private jobs) only", []).append(name)
-    return [f"{listed(names)} {why}" for why, names in found.items()]
+            names_by_reason.setdefault(
+                f"are published for {group.job_type} (all private jobs) only", []
+            ).append(name)
+    return [f"{list_names(names)} {why}" for why, names in names_by_reason.items()]
 
 
 def year_spans(years: Iterable[int]) -> str:
@@ -195,17 +197,19 @@ def require_crosswalks(wanted: Wanted) -> None:
     """Refuse states of homes of which LODES has no crosswalk."""
     for state in wanted.origin_states:
         if state in _NOT_IN_LODES:
-            raise SourceFileError(f"origin state {state}: {_never(state)}; homes there are counted by state")
+            raise SourceFileError(
+                f"origin state {state}: {_why_never(state)}; homes there are counted by state"
+            )
 
 
-def _never(state: str) -> str:
+def _why_never(state: str) -> str:
     name = _name_of(state)
     if state in _RAC_ONLY:
         return f"of {name}, LODES has in every year only RAC files of residents who work elsewhere"
     return f"LODES has no files of {name}"
 
 
-def _tabled(wanted: Wanted, state: str) -> frozenset[int]:
+def _look_up_years(wanted: Wanted, state: str) -> frozenset[int]:
     lacking = set()
     for entry in _LACKING[wanted.lodes].split(", "):
         postal, _, span = entry.partition(" ")
@@ -216,8 +220,8 @@ def _tabled(wanted: Wanted, state: str) -> frozenset[int]:
     return frozenset(range(begin, LAST_YEAR[wanted.lodes] + 1)) - lacking
 
 
-def _nearest(years: Iterable[int], year: int) -> int | None:
-    return min(sorted(years, reverse=True), key=lambda each: abs(each - year), default=None)
+def _find_nearest(years: Iterable[int], year: int) -> int | None:
+    return min(sorted(years, reverse=True), key=lambda candidate: abs(candidate - year), default=None)
 
 
 def _name_of(postal: str) -> str:

@@ -26,7 +26,7 @@ import shapely
 from geodata.errors import GeometryError, SourceFileError, SourceRowError
 from geodata.geography.shore import is_shore, read_shore
 from geodata.sources.reading import FIRST_DATA_LINE, read_bytes
-from geodata.sources.shape_files import ShapeLayer, on_the_globe, opening, shape_layers
+from geodata.sources.shape_files import ShapeLayer, place_on_globe, report_open_errors, shape_layers
 from geodata.store.store import sha256_of
 
 BaseLayer = Literal["water", "roads", "rails", "landmarks", "shore"]
@@ -112,14 +112,14 @@ def base_layer_of(path: Path) -> BaseLayer | None:
     layers = shape_layers(path)
     if not layers:
         return "landmarks" if path.suffix.lower() == ".zip" and _gnis_member(path) else None
-    found = next((each for each in map(_layer_of, layers) if each is not None), None)
+    base_layer = next((layer for layer in map(_layer_of, layers) if layer is not None), None)
     promised = next((layer for part, layer in _NAMED if part in path.name.lower()), None)
-    if promised is not None and found != promised:
+    if promised is not None and base_layer != promised:
         raise SourceFileError(
             f"{path}: not the {promised} that its name promises: columns {', '.join(_COLUMNS[promised])} expected, "
             f"found {', '.join(layers[0].columns[:8])}; download it again, or rename it"
         )
-    return found
+    return base_layer
 
 
 def is_gnis(header: Sequence[str]) -> bool:
@@ -144,7 +144,7 @@ def read_base_file(path: Path, near: shapely.Geometry) -> BaseFile:
         The message names the file, what is wrong, and what was expected.
     """
     if path.suffix.lower() == ".zip" and (member := _gnis_member(path)) is not None:
-        with opening(path), zipfile.ZipFile(path) as archive:
+        with report_open_errors(path), zipfile.ZipFile(path) as archive:
             return _read_gnis(path, archive.read(member), sha256_of(path), near)
     layers = shape_layers(path) if path.suffix.lower() != ".txt" else []
     for layer in layers:
@@ -175,13 +175,13 @@ def _read_shore(path: Path, layer: ShapeLayer) -> tuple[geopandas.GeoDataFrame, 
 
 
 def _read_shapes(path: Path, layer: ShapeLayer, name: BaseLayer, near: shapely.Geometry) -> BaseFile:
-    with opening(path):
+    with report_open_errors(path):
         frame = geopandas.read_file(layer.address, layer=layer.name, engine="pyogrio")
     frame = frame.rename(columns={column: column.upper() for column in frame.columns if column != "geometry"})
     rows = len(frame)
     geometry = np.asarray(frame.geometry.array, dtype=object)
-    frame, geometry = _usable(path, frame, geometry, name)
-    geometry = on_the_globe(path, shapely.force_2d(geometry), frame.crs) if len(frame) else geometry
+    frame, geometry = _drop_unusable(path, frame, geometry, name)
+    geometry = place_on_globe(path, shapely.force_2d(geometry), frame.crs) if len(frame) else geometry
     code = frame["MTFCC"].fillna("").astype(str)
     columns = {"name": _plain_name(frame["FULLNAME"])}
     if name == "water":
@@ -199,7 +199,7 @@ def _read_shapes(path: Path, layer: ShapeLayer, name: BaseLayer, near: shapely.G
     return BaseFile(path, name, table.reset_index(drop=True), sha256_of(path), rows)
 
 
-def _usable(
+def _drop_unusable(
     path: Path, frame: geopandas.GeoDataFrame, geometry: npt.NDArray[np.object_], name: BaseLayer
 ) -> tuple[geopandas.GeoDataFrame, npt.NDArray[np.object_]]:
     """Drop rows without geometry; raise GeometryError if another row has the wrong type."""
@@ -222,7 +222,7 @@ def _plain_name(column: pandas.Series) -> pandas.Series:
 
 def _gnis_member(path: Path) -> str | None:
     """Name of the GNIS text in a zip; None if the zip holds no such text."""
-    with opening(path), zipfile.ZipFile(path) as archive:
+    with report_open_errors(path), zipfile.ZipFile(path) as archive:
         for name in sorted(archive.namelist()):
             if name.lower().endswith(".txt"):
                 with archive.open(name) as stream:
@@ -243,7 +243,7 @@ def _read_gnis(path: Path, content: bytes, digest: str, near: shapely.Geometry) 
             f"{path}: column {missing[0]!r} is missing (found {', '.join(header[:8])}); give a text of the GNIS, "
             "divided by |"
         )
-    table = _parsed(path, content, header)
+    table = _parse_gnis(path, content, header)
     name, feature_class = (table[column].to_pandas().fillna("") for column in _GNIS[:2])
     lat, lon = (_degrees(path, table[column].to_pandas(), column) for column in _GNIS[2:])
     west, south, east, north = near.bounds
@@ -256,7 +256,7 @@ def _read_gnis(path: Path, content: bytes, digest: str, near: shapely.Geometry) 
     return BaseFile(path, "landmarks", frame.reset_index(drop=True), digest, table.num_rows)
 
 
-def _parsed(path: Path, content: bytes, header: list[str]) -> pyarrow.Table:
+def _parse_gnis(path: Path, content: bytes, header: list[str]) -> pyarrow.Table:
     try:
         return pyarrow.csv.read_csv(
             io.BytesIO(content),

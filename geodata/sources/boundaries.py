@@ -14,8 +14,8 @@ import pandas
 import shapely
 
 from geodata.errors import GeometryError, SourceFileError
-from geodata.sources.shape_files import ShapeLayer, on_the_globe, opening, shape_layers
-from geodata.sources.vintage import of_vintage, vintage_of_polygons
+from geodata.sources.shape_files import ShapeLayer, place_on_globe, report_open_errors, shape_layers
+from geodata.sources.vintage import keep_vintage, vintage_of_polygons
 from geodata.store.store import sha256_of
 
 ID_COLUMNS = (
@@ -81,8 +81,8 @@ def levels_of(path: Path) -> tuple[str, ...]:
     SourceFileError
         When the file cannot be opened, or its identifiers are numbers that have lost a leading zero.
     """
-    found = {layer.level for layer in _layers(path)}
-    return tuple(level for level in LEVELS.values() if level in found)
+    levels = {layer.level for layer in _layers(path)}
+    return tuple(level for level in LEVELS.values() if level in levels)
 
 
 def read_boundaries(
@@ -110,7 +110,7 @@ def read_boundaries(
         No coordinate reference system, coordinates that are not on the globe, a geometry that is missing,
         empty, not polygonal or beyond repair, an identifier of wrong length or given twice.
     """
-    ordered = sorted(paths) if vintage is None else _of_vintage(paths, level, vintage)
+    ordered = sorted(paths) if vintage is None else _keep_vintage(paths, level, vintage)
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         parts = list(pool.map(lambda path: _read(path, level), ordered))
     if not parts:
@@ -118,17 +118,22 @@ def read_boundaries(
     files = tuple((path, sha256_of(path), len(part)) for path, (part, _) in zip(ordered, parts, strict=True))
     to_shore = [_ends_at_shore(path, level) for path in ordered]
     pieces = {path: part for path, (part, _) in zip(ordered, parts, strict=True)}
-    ashore, other = (
-        _given_once(
-            {path: pieces[path] for path, each in zip(ordered, to_shore, strict=True) if each is kind}, level
+    ashore, with_water = (
+        _join_once(
+            {
+                path: pieces[path]
+                for path, ends_at_shore in zip(ordered, to_shore, strict=True)
+                if ends_at_shore is kind
+            },
+            level,
         )
         for kind in (True, False)
     )
-    polygon = pandas.concat([ashore, other[~other.index.isin(ashore.index)]])
+    polygon = pandas.concat([ashore, with_water[~with_water.index.isin(ashore.index)]])
     return Boundaries(polygon.sort_index(), files, sum(repaired for _, repaired in parts))
 
 
-def _given_once(parts: dict[Path, pandas.Series], level: str) -> pandas.Series:
+def _join_once(parts: dict[Path, pandas.Series], level: str) -> pandas.Series:
     """The polygons of some files; GeometryError if one occurs in two of them."""
     empty = pandas.Series([], index=pandas.Index([], dtype="str"), dtype=object)
     polygon: pandas.Series = pandas.concat([empty, *parts.values()])
@@ -145,12 +150,12 @@ def _ends_at_shore(path: Path, level: str) -> bool:
     return any(_CARTOGRAPHIC in layer.columns for layer in _layers(path) if layer.level == level)
 
 
-def _of_vintage(paths: Sequence[Path], level: str, vintage: int) -> list[Path]:
+def _keep_vintage(paths: Sequence[Path], level: str, vintage: int) -> list[Path]:
     stated = {}
     for path in paths:
         columns = [layer.column for layer in _layers(path) if layer.level == level]
         stated[path] = vintage_of_polygons(path, columns[0] if columns else None)
-    return of_vintage(stated, vintage, f"{level[:-1]} polygons")
+    return keep_vintage(stated, vintage, f"{level[:-1]} polygons")
 
 
 def _read(path: Path, level: str) -> tuple[geopandas.GeoDataFrame, int]:
@@ -158,13 +163,13 @@ def _read(path: Path, level: str) -> tuple[geopandas.GeoDataFrame, int]:
     if not layers:
         raise GeometryError(f"{path}: a table without geometry; give the file with polygons")
     # A file's only layer is read whatever it holds, so that the message can say what is wrong with it.
-    mine = [layer for layer in layers if layer.level == level] or (layers if len(layers) == 1 else [])
-    if not mine:
+    chosen = [layer for layer in layers if layer.level == level] or (layers if len(layers) == 1 else [])
+    if not chosen:
         raise SourceFileError(
             f"{path}: no layer of {level} (found {', '.join(layer.name for layer in layers[:8])}); "
             f"give the file with {level}"
         )
-    parts = [_read_layer(path, layer, level) for layer in mine]
+    parts = [_read_layer(path, layer, level) for layer in chosen]
     return pandas.concat([part for part, _ in parts]), sum(repaired for _, repaired in parts)
 
 
@@ -174,15 +179,15 @@ def _read_layer(path: Path, layer: _Layer, level: str) -> tuple[geopandas.GeoDat
             f"{path}: no column of identifiers ({', '.join(ID_COLUMNS)}), found {', '.join(layer.columns[:12])}; "
             "give the file as published"
         )
-    with opening(path):
+    with report_open_errors(path):
         frame = geopandas.read_file(layer.address, layer=layer.name, columns=[layer.column], engine="pyogrio")
     if frame.empty:
         raise SourceFileError(f"{path}: no features in it; download it again")
     unit_id = _unit_ids(path, frame[layer.column], level)
     geometry = np.asarray(frame.geometry.array, dtype=object)
     _check_present(path, unit_id, geometry, level)
-    geometry, repaired = _repaired(path, unit_id, geometry, level)
-    geometry = on_the_globe(path, geometry, frame.crs)
+    geometry, repaired = _repair_polygons(path, unit_id, geometry, level)
+    geometry = place_on_globe(path, geometry, frame.crs)
     return pandas.Series(geometry, index=pandas.Index(unit_id, dtype="str"), dtype=object), repaired
 
 
@@ -234,13 +239,13 @@ def _check_present(
         raise GeometryError(
             f"{path}: {level[:-1]} {unit_id[owner[no_number[0]]]} has a coordinate that is no number; correct it"
         )
-    other = np.flatnonzero(~np.isin(shapely.get_type_id(geometry), _POLYGONAL))
-    if other.size:
-        kind = geometry[other[0]].geom_type
-        raise GeometryError(f"{path}: {level[:-1]} {unit_id[other[0]]} is a {kind}; polygons are needed")
+    no_polygon = np.flatnonzero(~np.isin(shapely.get_type_id(geometry), _POLYGONAL))
+    if no_polygon.size:
+        kind = geometry[no_polygon[0]].geom_type
+        raise GeometryError(f"{path}: {level[:-1]} {unit_id[no_polygon[0]]} is a {kind}; polygons are needed")
 
 
-def _repaired(
+def _repair_polygons(
     path: Path, unit_id: npt.NDArray[np.object_], geometry: npt.NDArray[np.object_], level: str
 ) -> tuple[npt.NDArray[np.object_], int]:
     geometry = shapely.force_2d(geometry)

@@ -85,9 +85,9 @@ class CharacteristicsFile:
             "year": self.year,
         }
 
-    def without_rows(self) -> CharacteristicsFile:
+    def drop_rows(self) -> CharacteristicsFile:
         """The same without its counts, whose memory is given back."""
-        return replace(self, text=self.text.without_columns(), number=self.number[:0].copy())
+        return replace(self, text=self.text.drop_columns(), number=self.number[:0].copy())
 
 
 def is_characteristics(header: Sequence[str]) -> bool:
@@ -215,14 +215,14 @@ def count_rows(file: CharacteristicsFile, lookup: BlockLookup) -> pandas.DataFra
 
 def counts_table(parts: Sequence[pandas.DataFrame]) -> pandas.DataFrame:
     """Put the counts of several files together, sorted as the schema says."""
-    return pandas.concat(list(_merged(parts)), ignore_index=True)[list(CHARACTERISTIC_COUNTS.columns)]
+    return pandas.concat(list(_merge_parts(parts)), ignore_index=True)[list(CHARACTERISTIC_COUNTS.columns)]
 
 
-def _merged(parts: Sequence[pandas.DataFrame]) -> Iterator[pandas.DataFrame]:
+def _merge_parts(parts: Sequence[pandas.DataFrame]) -> Iterator[pandas.DataFrame]:
     """Yield the counts of each end and segment; only those are sorted that several states have."""
     keyed = [(tuple(part[["end", "segment"]].iloc[0]), part) for part in parts if len(part)]
-    keyed.sort(key=lambda each: each[0])
-    for _, same in groupby(keyed, key=lambda each: each[0]):
+    keyed.sort(key=lambda entry: entry[0])
+    for _, same in groupby(keyed, key=lambda entry: entry[0]):
         several = [part for _, part in same]
         if len(several) == 1:
             yield several[0]
@@ -268,10 +268,10 @@ def _check_sums(text: TextTable, segment: str) -> None:
         _check_sum(text, total, codes, f"named {segment}, but {', '.join(codes)} do not add up to {TOTAL}")
 
 
-def _check_sum(text: TextTable, total: npt.NDArray[np.int64], codes: Sequence[str], found: str) -> None:
+def _check_sum(text: TextTable, total: npt.NDArray[np.int64], codes: Sequence[str], problem: str) -> None:
     wrong = np.flatnonzero(sum(text.column(code).to_numpy() for code in codes) != total)
     if wrong.size:
-        text.refuse(int(wrong[0]), found, "correct the row or download the file again")
+        text.refuse(int(wrong[0]), problem, "correct the row or download the file again")
 
 
 def _check_blocks(text: TextTable, number: npt.NDArray[np.int64], column: str) -> None:
@@ -281,10 +281,10 @@ def _check_blocks(text: TextTable, number: npt.NDArray[np.int64], column: str) -
             int(twice[0]), f"the block {number[twice[0]]:015d} is repeated", "each block may have one row"
         )
     state = number // _STATE_UNIT
-    other = np.flatnonzero(state != state[:1])
-    if other.size:
+    elsewhere = np.flatnonzero(state != state[:1])
+    if elsewhere.size:
         text.refuse(
-            int(other[0]),
-            f"{column} in state {state[other[0]]:02d}, but the rows above are in {state[0]:02d}",
+            int(elsewhere[0]),
+            f"{column} in state {state[elsewhere[0]]:02d}, but the rows above are in {state[0]:02d}",
             "give one file for each state, as published",
         )

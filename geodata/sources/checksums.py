@@ -36,12 +36,12 @@ def is_version(path: Path) -> bool:
 
 def parse_checksums(text: str) -> dict[str, str]:
     """Read what `sha256sum` writes: file name (without directories) to hexadecimal sha256."""
-    found = {}
+    digests = {}
     for line in text.splitlines():
         digest, _, name = line.strip().partition(" ")
         if len(digest) == 64 and set(digest.lower()) <= _HEX:
-            found[name.strip().lstrip("*").rpartition("/")[2]] = digest.lower()
-    return found
+            digests[name.strip().lstrip("*").rpartition("/")[2]] = digest.lower()
+    return digests
 
 
 def listed_sha256(listed: Mapping[str, str], name: str) -> str | None:

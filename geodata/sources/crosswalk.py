@@ -67,7 +67,7 @@ class Crosswalk:
     state_ids: tuple[str, ...]
     files: tuple[TextTable, ...]
 
-    def without_blocks(self) -> Crosswalk:
+    def drop_blocks(self) -> Crosswalk:
         """The same without rows in `blocks`, whose memory is given back."""
         return replace(self, blocks=pandas.DataFrame(columns=self.blocks.columns))
 
@@ -88,12 +88,12 @@ def counties_of(paths: Sequence[Path]) -> list[str]:
         As `read_crosswalks`.
     """
     files = [_read(path) for path in sorted(paths)]
-    column = f"tabblk{_one_vintage(files)}"
-    found = [
+    column = f"tabblk{_require_one_vintage(files)}"
+    counties_by_file = [
         pyarrow.compute.unique(pyarrow.compute.utf8_slice_codeunits(text.column(column), 0, 5))
         for text in files
     ]
-    return sorted({county for part in found for county in part.to_pylist()})
+    return sorted({county for part in counties_by_file for county in part.to_pylist()})
 
 
 def read_crosswalks(paths: Sequence[Path], *, threads: int = 2) -> Crosswalk:
@@ -117,9 +117,9 @@ def read_crosswalks(paths: Sequence[Path], *, threads: int = 2) -> Crosswalk:
     """
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         files = list(pool.map(_read, sorted(paths)))
-        vintage = _one_vintage(files)
+        vintage = _require_one_vintage(files)
         parts = list(pool.map(lambda text: _columns(text, f"tabblk{vintage}"), files))
-    table = _one_table([part.blocks for part in parts])
+    table = _join_tables([part.blocks for part in parts])
     number = table["block_id"].cast("int64").to_numpy()
     _check_twice(files, number)
     codes = sorted((name for name in table.column_names if name.startswith("layer_")), key=_place_of_layer)
@@ -127,13 +127,11 @@ def read_crosswalks(paths: Sequence[Path], *, threads: int = 2) -> Crosswalk:
         unit: _names(pandas.concat([part.names[unit] for part in parts]))
         for unit in ("tract", "county", "state")
     }
-    blocks = _sorted_blocks(table, number, codes)
+    blocks = _sort_blocks(table, number, codes)
     units = [_units(code, [part.names[code] for part in parts if code in part.names]) for code in codes]
     layers = pandas.concat(units, ignore_index=True) if codes else _no_units()
     state_ids = tuple(f"{state:02d}" for state in np.unique(number // _STATE_UNIT))
-    return Crosswalk(
-        blocks, names, layers, vintage, state_ids, tuple(text.without_columns() for text in files)
-    )
+    return Crosswalk(blocks, names, layers, vintage, state_ids, tuple(text.drop_columns() for text in files))
 
 
 def layer_facts(crosswalk: Crosswalk) -> list[dict[str, object]]:
@@ -179,14 +177,15 @@ def _block_column(text: TextTable) -> str:
     return next(str(name) for name in text.table.column_names if _BLOCK_COLUMN.match(name))
 
 
-def _one_vintage(files: Sequence[TextTable]) -> int:
+def _require_one_vintage(files: Sequence[TextTable]) -> int:
     if not files:
         raise SourceFileError("no crosswalk given; add STATE_xwalk.csv.gz of the same LODES version")
     vintages = {_block_column(text): text.path for text in files}
     if len(vintages) > 1:
-        (first, one), (second, other), *_ = vintages.items()
+        (first, first_path), (second, second_path), *_ = vintages.items()
         raise SourceFileError(
-            f"{other}: a crosswalk of {second}, but {one} is of {first}; use crosswalks of one LODES version"
+            f"{second_path}: a crosswalk of {second}, but {first_path} is of {first}; "
+            "use crosswalks of one LODES version"
         )
     return int(next(iter(vintages)).removeprefix("tabblk"))
 
@@ -207,7 +206,7 @@ def _columns(text: TextTable, first: str) -> _Part:
     names = {}
     for name, (digits, meaning) in _CODES.items():
         code = check_codes(text, name, digits, meaning)
-        columns[f"{meaning}_id"] = _plain(code)
+        columns[f"{meaning}_id"] = _decode_column(code)
         names[meaning] = _pairs(code, text.column(f"{name}name"))
     columns["lon_deg"] = _degrees(text, "blklondd", 180)
     columns["lat_deg"] = _degrees(text, "blklatdd", 90)
@@ -217,15 +216,15 @@ def _columns(text: TextTable, first: str) -> _Part:
         if name in _NOT_LAYERS or is_name:
             continue
         layer = "stcd" if _CONGRESS.match(name) else name
-        code = _without_nines(text.column(name))
+        code = _blank_nines(text.column(name))
         _check_zeros(text, name, code)
-        columns[f"layer_{layer}"] = _plain(code)
+        columns[f"layer_{layer}"] = _decode_column(code)
         called = text.column(f"{name}name") if f"{name}name" in present else code
         names[f"layer_{layer}"] = _pairs(code, called)
     return _Part(pyarrow.table(columns), names)
 
 
-def _without_nines(code: pyarrow.DictionaryArray) -> pyarrow.DictionaryArray:
+def _blank_nines(code: pyarrow.DictionaryArray) -> pyarrow.DictionaryArray:
     """The codes of a layer, "" where they are all nines: the block is in no such unit."""
     none = pyarrow.compute.match_substring_regex(code.dictionary, "^9*$")
     return pyarrow.DictionaryArray.from_arrays(
@@ -250,7 +249,7 @@ def _check_zeros(text: TextTable, name: str, code: pyarrow.DictionaryArray) -> N
         )
 
 
-def _plain(column: pyarrow.DictionaryArray) -> pyarrow.Array:
+def _decode_column(column: pyarrow.DictionaryArray) -> pyarrow.Array:
     return column.dictionary.take(column.indices)
 
 
@@ -261,14 +260,14 @@ def _degrees(text: TextTable, name: str, limit: int) -> npt.NDArray[np.float64]:
     )
     wrong = np.flatnonzero(~(np.abs(number) <= limit))
     if wrong.size:
-        found = column[int(wrong[0])].as_py()
+        cell = column[int(wrong[0])].as_py()
         text.refuse(
-            int(wrong[0]), f"{name} is {found!r}, degrees within ±{limit} are needed", "correct the row"
+            int(wrong[0]), f"{name} is {cell!r}, degrees within ±{limit} are needed", "correct the row"
         )
     return number
 
 
-def _one_table(parts: Sequence[pyarrow.Table]) -> pyarrow.Table:
+def _join_tables(parts: Sequence[pyarrow.Table]) -> pyarrow.Table:
     """All rows; "" where a crosswalk lacks the column of another."""
     table = pyarrow.concat_tables(parts, promote_options="default")
     for place, field in enumerate(table.schema):
@@ -277,7 +276,7 @@ def _one_table(parts: Sequence[pyarrow.Table]) -> pyarrow.Table:
     return table
 
 
-def _sorted_blocks(table: pyarrow.Table, number: Ints, codes: Sequence[str]) -> pandas.DataFrame:
+def _sort_blocks(table: pyarrow.Table, number: Ints, codes: Sequence[str]) -> pandas.DataFrame:
     blocks = table.select(["block_id", "tract_id", "county_id", "state_id", "lon_deg", "lat_deg", *codes])
     if (number[1:] < number[:-1]).any():
         blocks = blocks.take(pyarrow.array(np.argsort(number, kind="stable")))

@@ -179,7 +179,7 @@ def _attempt(
     headers = {"Range": f"bytes={start}-", "If-Range": partial.validator} if start else {}
     with _open(url, headers, retry) as response:
         resumed = response.status == http.client.PARTIAL_CONTENT
-        whole = _whole_after(response, start) if resumed else 0
+        whole = _whole_length(response, start) if resumed else 0
         if resumed and not whole:
             partial.validator = ""
             raise http.client.HTTPException("the server sent a different part than requested")
@@ -188,7 +188,7 @@ def _attempt(
         partial.validator = _validator(response)
         started(partial)
         total = whole or _length(response)
-        with _kept(partial.path, resumed) as stream:
+        with _open_partial(partial.path, resumed) as stream:
             arrived = _copy(_pieces(response, retry), stream, partial.path, start, total, progress)
     if total and arrived < total:
         raise http.client.HTTPException(f"the connection broke off at {arrived:,} of {total:,} bytes")
@@ -227,7 +227,7 @@ def _copy(
     return arrived
 
 
-def _kept(path: Path, resumed: bool) -> IO[bytes]:
+def _open_partial(path: Path, resumed: bool) -> IO[bytes]:
     # If the partial file is a link it is not followed, so that nothing is written outside the directory.
     flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | (os.O_APPEND if resumed else os.O_TRUNC)
     try:
@@ -288,7 +288,7 @@ def _retry_after_s(error: urllib.error.HTTPError) -> float:
     return min(float(text), _LONGEST_WAIT_S) if _NUMBER.match(text) else 0.0
 
 
-def _whole_after(response: http.client.HTTPResponse, start: int) -> int:
+def _whole_length(response: http.client.HTTPResponse, start: int) -> int:
     """Bytes of the whole file if the reply is the rest of it from `start`, else 0."""
     part = _RANGE.match(str(response.headers.get("Content-Range", "")))
     if (

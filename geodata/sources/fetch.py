@@ -28,7 +28,7 @@ from geodata.sources.checksums import agrees, listed_sha256, parse_checksums
 from geodata.sources.crosswalk import counties_of
 from geodata.sources.downloading import NoConnection, NotThere, PartialDownload, Retry, download
 from geodata.sources.sources_catalog import PLAN, Source, Wanted, base_map_sources_of, sources_of
-from geodata.store.atomic_writes import claimed, keep_place
+from geodata.store.atomic_writes import claim_place, keep_place
 from geodata.store.store import sha256_of
 
 _BASE: Final = re.compile(r"^https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?(/[!-~]*)?$", re.ASCII)
@@ -109,7 +109,9 @@ def look_ahead(directory: Path, wanted: Wanted) -> Outlook:
             missing.setdefault(source.state, {})[source.year] = None
     availability = Availability(wanted)
     unpublished = [
-        each for state, years in missing.items() for each in availability.unpublished(state, years)
+        state_year
+        for state, years in missing.items()
+        for state_year in availability.list_unpublished(state, years)
     ]
     return Outlook(unpublished, availability.no_connection)
 
@@ -176,23 +178,23 @@ def fetch(
         }
     sources = sources_of(wanted)
     with _claimed_folder(directory):
-        plan = _Plan.opened(directory, selection, sources)
+        plan = _Plan.open(directory, selection, sources)
         try:
             if outlook.no_connection is not None:
                 raise outlook.no_connection
             work = _Work(plan, refresh, retry or Retry(), progress)
-            found = work.fetched(sources)
+            files = work.fetch_files(sources)
             if wanted.base_map:
-                counties = counties_of([each.file for each in found if each.role == "crosswalk"])
+                counties = counties_of([entry.file for entry in files if entry.role == "crosswalk"])
                 more = base_map_sources_of(wanted, counties)
                 plan.add(more)
                 sources += more
-                found += work.fetched(more)
+                files += work.fetch_files(more)
         except NoConnection as error:
             raise SourceFileError(_where_to_put(plan, sources, error)) from error
         except NotThere as error:
             raise SourceFileError(f"{error}{_last_known(wanted)}") from error
-    return found
+    return files
 
 
 def _last_known(wanted: Wanted) -> str:
@@ -227,7 +229,7 @@ def _claimed_folder(directory: Path) -> Iterator[None]:
         raise SourceFileError(
             f"{directory}: cannot be made ({error.strerror}); name another directory"
         ) from error
-    with claimed(directory / PLAN):
+    with claim_place(directory / PLAN):
         yield
 
 
@@ -240,9 +242,9 @@ class _Plan:
         self.files = files
 
     @classmethod
-    def opened(cls, directory: Path, selection: dict[str, object], wanted: Sequence[Source]) -> _Plan:
+    def open(cls, directory: Path, selection: dict[str, object], wanted: Sequence[Source]) -> _Plan:
         """Read the list, or create it; add the files that are not yet in it."""
-        plan = cls(directory, selection, _recorded(directory / PLAN, selection))
+        plan = cls(directory, selection, _read_entries(directory / PLAN, selection))
         plan.add(wanted)
         return plan
 
@@ -283,7 +285,7 @@ class _Work:
         self._downloaded = False
         self._unreachable = False
 
-    def fetched(self, sources: Sequence[Source]) -> list[Fetched]:
+    def fetch_files(self, sources: Sequence[Source]) -> list[Fetched]:
         """Verify the files that are present, and download the others."""
         incomplete = {
             source.state
@@ -293,19 +295,19 @@ class _Work:
         }
         # Lists first, as the other files are compared with them; what can be done without last.
         in_order = sorted(sources, key=lambda source: (source.role not in _LISTS, source.optional))
-        found = {
-            source.file: self._list_fetched(source, renew=source.state in incomplete)
+        fetched_by_file = {
+            source.file: self._fetch_list(source, renew=source.state in incomplete)
             if source.role in _LISTS
-            else self._file_fetched(source)
+            else self._fetch_file(source)
             for source in in_order
         }
-        return [found[source.file] for source in sources]
+        return [fetched_by_file[source.file] for source in sources]
 
-    def _list_fetched(self, source: Source, *, renew: bool) -> Fetched:
+    def _fetch_list(self, source: Source, *, renew: bool) -> Fetched:
         """Fetch a list, anew if files that it may describe are to be downloaded; they can do without it."""
         file, entry = self._file_of(source)
         if not renew and (file.is_file() or entry.get("absent")):
-            return self._file_fetched(source)
+            return self._fetch_file(source)
         try:
             if renew or not self._unreachable:
                 self._download(source, file, entry, retry=self._retry if renew else _ONCE)
@@ -319,7 +321,7 @@ class _Work:
         present = file.is_file() and self._is_current(source, file, entry)
         return self._result(source, "present" if present else "missing")
 
-    def _file_fetched(self, source: Source) -> Fetched:
+    def _fetch_file(self, source: Source) -> Fetched:
         file, entry = self._file_of(source)
         if file.is_file() and self._is_current(source, file, entry):
             return self._result(source, "present")
@@ -363,52 +365,52 @@ class _Work:
 
     def _is_current(self, source: Source, file: Path, entry: JsonObject) -> bool:
         """Verify a file that is present; False if the list describes a later version of it."""
-        found, listed = sha256_of(file), self._listed(source)
-        if found != entry.get("sha256", found):
-            _remove_wrong(file, source, found, self._plan, entry)
+        sha256, listed = sha256_of(file), self._look_up_sha256(source)
+        if sha256 != entry.get("sha256", sha256):
+            _remove_wrong(file, source, sha256, self._plan, entry)
         if listed is not None and listed != entry.get("listed"):
             if not agrees(file, listed):
                 if "sha256" not in entry:
                     # Put there by hand, or by a run that was killed before it wrote the list.
-                    _remove_wrong(file, source, found, self._plan, entry, listed)
+                    _remove_wrong(file, source, sha256, self._plan, entry, listed)
                 return False
             entry["listed"] = listed
-        entry["sha256"] = found
+        entry["sha256"] = sha256
         self._plan.save()
         return True
 
     def _download(self, source: Source, file: Path, entry: JsonObject, *, retry: Retry) -> None:
-        listed = self._listed(source)
+        listed = self._look_up_sha256(source)
         recorded = None if "listed" in entry or source.role in _LISTS else entry.get("sha256")
         file.parent.mkdir(exist_ok=True)
         partial = PartialDownload(file.with_name(f".{file.name}.part"), entry.get("validator", ""))
 
-        def started(now: PartialDownload) -> None:
+        def note_start(now: PartialDownload) -> None:
             entry["validator"] = now.validator
             self._plan.save()
 
-        def shown(done: int, total: int) -> None:
+        def show_progress(done: int, total: int) -> None:
             self._progress(f"Fetching {source.file}", done, total)
 
         while True:
             try:
-                download(source.url, partial, retry=retry, started=started, progress=shown)
+                download(source.url, partial, retry=retry, started=note_start, progress=show_progress)
             except KeyboardInterrupt:
                 if partial.size:
                     keep_place(partial.path)  # the next run goes on from it
                 raise
-            found = sha256_of(partial.path)
-            if _is_expected(partial.path, found, listed, recorded):
+            sha256 = sha256_of(partial.path)
+            if _is_expected(partial.path, sha256, listed, recorded):
                 break
             if not partial.resumed:
                 _check_content(partial.path, source)
-                _remove_wrong(partial.path, source, found, self._plan, entry, listed or recorded)
+                _remove_wrong(partial.path, source, sha256, self._plan, entry, listed or recorded)
             # The parts may come from two versions of the file: download it once more, from the start.
             partial.path.unlink()
         for name in ("validator", "absent", "listed"):
             entry.pop(name, None)
         _check_content(partial.path, source)
-        entry["sha256"] = found
+        entry["sha256"] = sha256
         if listed is not None:
             entry["listed"] = listed
         os.replace(partial.path, file)
@@ -416,7 +418,7 @@ class _Work:
         keep_place(file)
         self._plan.save()
 
-    def _listed(self, source: Source) -> str | None:
+    def _look_up_sha256(self, source: Source) -> str | None:
         """Return the sha256 that the list of the file's state states, if there is one."""
         if source.checksums is None:
             return None
@@ -427,9 +429,9 @@ class _Work:
         return listed_sha256(self._lists[source.checksums], source.file)
 
 
-def _is_expected(file: Path, found: str, listed: str | None, recorded: str | None) -> bool:
+def _is_expected(file: Path, sha256: str, listed: str | None, recorded: str | None) -> bool:
     if listed is None:
-        return recorded in (None, found)
+        return recorded in (None, sha256)
     try:
         return agrees(file, listed)
     except SourceFileError:  # damaged gzip
@@ -437,7 +439,7 @@ def _is_expected(file: Path, found: str, listed: str | None, recorded: str | Non
 
 
 def _remove_wrong(
-    file: Path, source: Source, found: str, plan: _Plan, entry: JsonObject, expected: str | None = None
+    file: Path, source: Source, sha256: str, plan: _Plan, entry: JsonObject, expected: str | None = None
 ) -> None:
     expected = expected or str(entry["sha256"])
     file.unlink()
@@ -445,7 +447,7 @@ def _remove_wrong(
         entry.pop(name, None)
     plan.save()
     raise SourceFileError(
-        f"{plan.directory / source.file}: its sha256 is {found[:12]}…, expected {expected[:12]}…; "
+        f"{plan.directory / source.file}: its sha256 is {sha256[:12]}…, expected {expected[:12]}…; "
         f"it was removed; run again to fetch it from {source.url}"
     )
 
@@ -470,7 +472,7 @@ def _check_content(file: Path, source: Source) -> None:
         )
 
 
-def _recorded(file: Path, selection: dict[str, object]) -> dict[str, JsonObject]:
+def _read_entries(file: Path, selection: dict[str, object]) -> dict[str, JsonObject]:
     if not file.exists():
         return {}
     try:

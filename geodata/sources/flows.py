@@ -122,16 +122,16 @@ def prior_table(
 
 def _columns(header: Sequence[str]) -> dict[tuple[str, str], str]:
     """Find the columns: (side, part) and ("", "WORKERS") to the name in the file."""
-    found: dict[tuple[str, str], str] = {}
+    column_names: dict[tuple[str, str], str] = {}
     for name in header:
         upper = name.upper()
         if upper in _WORKERS:
-            found.setdefault(("", "WORKERS"), name)
+            column_names.setdefault(("", "WORKERS"), name)
         for side in _SIDES:
             for part, _ in _PARTS:
                 if upper.startswith(f"{side}_{part}"):
-                    found.setdefault((side, part), name)
-    return found
+                    column_names.setdefault((side, part), name)
+    return column_names
 
 
 def _tract(text: TextTable, column: dict[tuple[str, str], str], side: str) -> pandas.Series | None:

@@ -20,7 +20,7 @@ import pyarrow.compute
 from geodata.errors import SourceFileError
 from geodata.geography.elsewhere import state_of_postal, states
 from geodata.importing.assigned_segments import AssignedSegments, Margins, measure_assigned
-from geodata.sources.placed_jobs import PlacedJobs, sorted_by_workplace
+from geodata.sources.placed_jobs import PlacedJobs, sort_by_workplace
 from geodata.sources.reading import (
     FIRST_DATA_LINE,
     TextTable,
@@ -94,7 +94,7 @@ class OdFile:
     assigned: AssignedSegments
     lost_zeros: bool = False
 
-    def without_rows(self) -> OdFile:
+    def drop_rows(self) -> OdFile:
         """The same without its pairs and jobs, whose memory is given back."""
         return replace(
             self,
@@ -143,7 +143,7 @@ def read_od(path: Path, *, is_published: bool = False) -> OdFile:
     empty_of = _state_of_aux(path)
     text = read_table(path, required=HEADER[:2], whole=COUNTS, may_be_empty=empty_of is not None)
     if empty_of is not None and not text.rows:
-        return _without_jobs(text, empty_of)
+        return _make_empty_aux(text, empty_of)
     lost_zeros = has_lost_zeros(text, HEADER[0])
     work, home = (
         check_codes(text, name, 15, "block", quoted=name != HOME, lost_zeros=lost_zeros)
@@ -155,11 +155,11 @@ def read_od(path: Path, *, is_published: bool = False) -> OdFile:
     _check_margins(text, counts)
     _check_pairs(text, work, home)
     state = work // _STATE_UNIT
-    other = np.flatnonzero(state != state[0])
-    if other.size:
+    elsewhere = np.flatnonzero(state != state[0])
+    if elsewhere.size:
         text.refuse(
-            int(other[0]),
-            f"workplace in state {state[other[0]]:02d}, but the rows above are in {state[0]:02d}",
+            int(elsewhere[0]),
+            f"workplace in state {state[elsewhere[0]]:02d}, but the rows above are in {state[0]:02d}",
             "give one file for each state of work, as published",
         )
     is_inside = home // _STATE_UNIT == state[0]
@@ -167,9 +167,9 @@ def read_od(path: Path, *, is_published: bool = False) -> OdFile:
     totals = counts.sum(axis=0, dtype=np.int64)
     margins = Margins(work, _turn(work, home), counts[:, 1:])
     assigned = _NOT_MEASURED if is_published else measure_assigned(margins)
-    text = text.without_columns()  # the largest states have fourteen million rows
+    text = text.drop_columns()  # the largest states have fourteen million rows
     parts = [
-        _by_segment(
+        _split_by_segment(
             counts[n : n + _ROWS_AT_ONCE], work[n : n + _ROWS_AT_ONCE], home[n : n + _ROWS_AT_ONCE], n
         )
         for n in range(0, work.size, _ROWS_AT_ONCE)
@@ -212,11 +212,11 @@ def _state_of_aux(path: Path) -> str | None:
     return state.state_id if state else None
 
 
-def _without_jobs(text: TextTable, state_id: str) -> OdFile:
+def _make_empty_aux(text: TextTable, state_id: str) -> OdFile:
     """An aux file with a header and no rows: nobody commutes into the state."""
     none = np.zeros(0, dtype=np.int64)
     return OdFile(
-        text.without_columns(),
+        text.drop_columns(),
         state_id,
         main=False,
         counts_commuters=True,
@@ -301,13 +301,13 @@ def place_jobs(file: OdFile, lookup: BlockLookup, elsewhere: dict[int, int]) -> 
     SourceFileError
         So few blocks are in the crosswalk that the file must be of the other vintage.
     """
-    destination = _found(file, "w_geocode", file.work, lookup, np.ones(file.work.size, dtype=bool))
+    destination = _find_rows(file, "w_geocode", file.work, lookup, np.ones(file.work.size, dtype=bool))
     unit = np.full(100, -1, dtype=np.int64)
     unit[list(elsewhere)] = list(elsewhere.values())
     origin = unit[file.home // _STATE_UNIT]
     here = origin < 0
-    origin[here] = _found(file, "h_geocode", file.home, lookup, here)[here]
-    return sorted_by_workplace(
+    origin[here] = _find_rows(file, "h_geocode", file.home, lookup, here)[here]
+    return sort_by_workplace(
         destination.astype(np.int32)[file.pair],
         origin.astype(np.int32)[file.pair],
         file.segment,
@@ -315,24 +315,24 @@ def place_jobs(file: OdFile, lookup: BlockLookup, elsewhere: dict[int, int]) -> 
     )
 
 
-def _by_segment(
+def _split_by_segment(
     counts: npt.NDArray[np.int32], work: Ints, home: Ints, first: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8], npt.NDArray[np.int32]]:
     """Pair, joint segment, and count of the jobs of some pairs, the first of which has the number `first`."""
-    one, several = (np.flatnonzero(counts[:, 0] == 1), np.flatnonzero(counts[:, 0] > 1))
+    single, several = (np.flatnonzero(counts[:, 0] == 1), np.flatnonzero(counts[:, 0] > 1))
     # Most pairs have one job, whose margins say its segment.
-    known = _place_of_job(counts[one, 1:4]) * 9 + _place_of_job(counts[one, 4:7]) * 3
-    known += _place_of_job(counts[one, 7:10])
+    known = _place_of_job(counts[single, 1:4]) * 9 + _place_of_job(counts[single, 4:7]) * 3
+    known += _place_of_job(counts[single, 7:10])
     age, earnings, industry = (counts[several, 1 + 3 * k : 4 + 3 * k].astype(np.int64) for k in range(3))
     joint = joint_counts(age, earnings, industry, _turn(work[several], home[several]))
     joint = joint.reshape(-1, N_SEGMENTS).astype(np.int32)
     row, segment = np.nonzero(joint)
-    pair = np.concatenate([one, several[row]])
+    pair = np.concatenate([single, several[row]])
     order = np.argsort(pair, kind="stable")
     return (
         (pair[order] + first).astype(np.int32),
         np.concatenate([known, segment]).astype(np.int8)[order],
-        np.concatenate([np.ones(one.size, dtype=np.int32), joint[row, segment]])[order],
+        np.concatenate([np.ones(single.size, dtype=np.int32), joint[row, segment]])[order],
     )
 
 
@@ -370,7 +370,7 @@ def _check_pairs(text: TextTable, work: Ints, home: Ints) -> None:
         )
 
 
-def _found(
+def _find_rows(
     file: OdFile, column: str, number: Ints, lookup: BlockLookup, wanted: npt.NDArray[np.bool_]
 ) -> Ints:
     row = lookup.find(number)

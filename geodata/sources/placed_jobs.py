@@ -43,7 +43,7 @@ class PlacedJobs(NamedTuple):
         )
 
 
-def sorted_by_workplace(
+def sort_by_workplace(
     destination: npt.NDArray[np.int32],
     origin: npt.NDArray[np.int32],
     segment: npt.NDArray[np.int8],
@@ -90,9 +90,9 @@ def jobs_table(parts: list[PlacedJobs], n_blocks: int) -> pandas.DataFrame:
         waiting = left
         if not pieces:
             break
-        found = _joined(pieces, n_blocks)
-        n = found["count"].size
-        for name, values in found.items():
+        columns = _join_jobs(pieces, n_blocks)
+        n = columns["count"].size
+        for name, values in columns.items():
             column[name][done : done + n] = values
         done += n
     return pandas.DataFrame({name: values[:done] for name, values in column.items()}, copy=False)
@@ -110,7 +110,7 @@ def _ends_of_ranges(parts: list[PlacedJobs], n_blocks: int) -> list[int]:
     return [*(end for end in ends if end < n_blocks), n_blocks]
 
 
-def _joined(pieces: list[PlacedJobs], n_blocks: int) -> dict[str, npt.NDArray[np.generic]]:
+def _join_jobs(pieces: list[PlacedJobs], n_blocks: int) -> dict[str, npt.NDArray[np.generic]]:
     """Sort the jobs of some workplaces, and add up equal rows: columns of the schema."""
     destination, origin, segment, count = (np.concatenate(column) for column in zip(*pieces, strict=True))
     if not count.size:

@@ -59,7 +59,7 @@ class Residents:
     centres: pandas.DataFrame
     files: tuple[TextTable, ...]
 
-    def without_people(self) -> Residents:
+    def drop_people(self) -> Residents:
         """The same without counts and centres, whose memory is given back."""
         return replace(self, counts={}, centres=self.centres.iloc[:0].copy())
 
@@ -83,7 +83,7 @@ def read_population(paths: Sequence[Path]) -> Residents:
     texts, parts = [], []
     for path in sorted(paths):
         text, part = _read(path)
-        texts.append(text.without_columns())
+        texts.append(text.drop_columns())
         parts.append(part)
     counts: dict[int, pandas.Series] = {}
     centres = pandas.DataFrame(
@@ -216,9 +216,9 @@ def _degrees(text: TextTable, name: str, limit: int) -> npt.NDArray[np.float64]:
     number = pandas.to_numeric(column.to_pandas(), errors="coerce").to_numpy(np.float64)
     wrong = np.flatnonzero(~(np.abs(number) <= limit))
     if wrong.size:
-        found = column[int(wrong[0])].as_py()
+        cell = column[int(wrong[0])].as_py()
         text.refuse(
-            int(wrong[0]), f"{name} is {found!r}, degrees within ±{limit} are needed", "correct the row"
+            int(wrong[0]), f"{name} is {cell!r}, degrees within ±{limit} are needed", "correct the row"
         )
     return np.asarray(number)
 
@@ -233,20 +233,22 @@ def _check_people(counts: dict[int, pandas.Series]) -> None:
             )
     for coarse, fine in combinations(sorted(counts), 2):
         units = counts[fine].index.str[:coarse]
-        both = pandas.DataFrame({"one": counts[coarse], "other": counts[fine].groupby(units).sum()}).dropna()
+        both = pandas.DataFrame(
+            {"coarse": counts[coarse], "fine": counts[fine].groupby(units).sum()}
+        ).dropna()
         both["apart"] = _differ(both)
-        states = both.groupby(both.index.str[:2]).agg({"one": "sum", "other": "sum", "apart": "mean"})
+        states = both.groupby(both.index.str[:2]).agg({"coarse": "sum", "fine": "sum", "apart": "mean"})
         wrong = states[_differ(states) | (states["apart"] > 0.5)]
-        for state, one, other in wrong[["one", "other"]].astype(np.int64).itertuples():
+        for state, coarse_people, fine_people in wrong[["coarse", "fine"]].astype(np.int64).itertuples():
             raise SourceFileError(
                 f"populations of {_LEVELS[coarse]}s and {_LEVELS[fine]}s of state {state} differ by a factor of "
-                f"{_TIMES} or more ({one:,} and {other:,} people in the same {_LEVELS[coarse]}s); "
+                f"{_TIMES} or more ({coarse_people:,} and {fine_people:,} people in the same {_LEVELS[coarse]}s); "
                 "give files of one census"
             )
 
 
 def _differ(both: pandas.DataFrame) -> pandas.Series:
-    pair = both[["one", "other"]]
+    pair = both[["coarse", "fine"]]
     apart: pandas.Series = pair.max(axis=1) >= _TIMES * pair.min(axis=1).clip(lower=1)
     return apart
 

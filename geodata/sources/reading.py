@@ -67,13 +67,13 @@ class TextTable:
         """One column as a pyarrow array."""
         return self.table.column(name).combine_chunks()
 
-    def without_columns(self) -> TextTable:
+    def drop_columns(self) -> TextTable:
         """The file for the record, with the number of its rows but no columns, whose memory is given back."""
         return replace(self, table=self.table.select([]))
 
-    def refuse(self, row: int, found: str, remedy: str) -> NoReturn:
+    def refuse(self, row: int, problem: str, remedy: str) -> NoReturn:
         """Raise SourceRowError for a row counted from zero."""
-        raise SourceRowError(f"{self.path}: line {row + FIRST_DATA_LINE}: {found}; {remedy}")
+        raise SourceRowError(f"{self.path}: line {row + FIRST_DATA_LINE}: {problem}; {remedy}")
 
 
 def read_bytes(path: Path) -> tuple[bytes, str]:
@@ -176,13 +176,13 @@ def read_table(
     numbers = types | {name: pyarrow.int64() for name in whole}
     try:
         if whole and _HEXADECIMAL.search(content):  # pyarrow would read 0x1 as 1
-            _refuse_first_not_whole(TextTable(path, _parsed(content, header, types), digest), whole)
-        result = TextTable(path, _parsed(content, header, numbers), digest)
+            _refuse_first_not_whole(TextTable(path, _parse_table(content, header, types), digest), whole)
+        result = TextTable(path, _parse_table(content, header, numbers), digest)
     except pyarrow.ArrowInvalid as error:
-        text = TextTable(path, _parsed_text(path, content, header, types, error), digest)
+        text = TextTable(path, _parse_text(path, content, header, types, error), digest)
         _refuse_first_not_whole(text, whole)
         raise SourceFileError(
-            f"{path}: not a table of text and numbers ({_brief(error)}); check the file"
+            f"{path}: not a table of text and numbers ({_shorten_error(error)}); check the file"
         ) from error
     if result.rows == 0:
         if may_be_empty:
@@ -190,7 +190,7 @@ def read_table(
         raise SourceFileError(f"{path}: a header and no rows; download it again")
     for name in whole:
         if not _all_in_range(result.column(name)):
-            _refuse_first_not_whole(TextTable(path, _parsed(content, header, types), digest), whole)
+            _refuse_first_not_whole(TextTable(path, _parse_table(content, header, types), digest), whole)
     return result
 
 
@@ -249,15 +249,15 @@ def _header(path: Path, content: bytes, wanted: Sequence[str]) -> list[str]:
     except UnicodeDecodeError as error:
         raise SourceFileError(f"{path}: not UTF-8 text; save it as UTF-8") from error
     try:
-        found = _split(line.rstrip("\r\n"))
+        columns = _split(line.rstrip("\r\n"))
     except csv.Error as error:
         raise SourceFileError(f"{path}: its header is not comma-separated text; check the file") from error
     called = {name.lower(): name for name in wanted}
-    names = [called.get(name.lower(), name.lower()) for name in found]
+    names = [called.get(name.lower(), name.lower()) for name in columns]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise SourceFileError(f"{path}: column {twice[0]!r} occurs twice in the header; remove one")
-    _check_columns(path, found, wanted)
+    _check_columns(path, columns, wanted)
     return names
 
 
@@ -271,7 +271,7 @@ def _check_columns(path: Path, header: list[str], required: Sequence[str]) -> No
         )
 
 
-def _parsed(
+def _parse_table(
     content: bytes, header: list[str], types: dict[str, pyarrow.DataType], *, threads: bool = True
 ) -> pyarrow.Table:
     return pyarrow.csv.read_csv(
@@ -285,17 +285,21 @@ def _parsed(
     )
 
 
-def _parsed_text(
+def _parse_text(
     path: Path, content: bytes, header: list[str], types: dict[str, pyarrow.DataType], first: Exception
 ) -> pyarrow.Table:
     try:
-        return _parsed(content, header, types, threads=False)  # with one thread, errors name the row
+        return _parse_table(content, header, types, threads=False)  # with one thread, errors name the row
     except pyarrow.ArrowInvalid as error:
         if "UTF8" in str(error):
             raise SourceFileError(f"{path}: not UTF-8 text; save it as UTF-8") from error
         ragged = _RAGGED.search(str(error))
         place = f"line {ragged['row']}: " if ragged and ragged["row"] else ""
-        cells = f"{ragged['found']} cells, but the header has {ragged['wanted']}" if ragged else _brief(error)
+        cells = (
+            f"{ragged['found']} cells, but the header has {ragged['wanted']}"
+            if ragged
+            else _shorten_error(error)
+        )
         raise SourceFileError(f"{path}: {place}{cells}; download it again") from first
 
 
@@ -307,7 +311,7 @@ def _all_in_range(column: pyarrow.Array) -> bool:
 def _refuse_first_not_whole(text: TextTable, whole: Sequence[str]) -> None:
     worst: tuple[int, str] | None = None
     for name in whole:
-        row = pyarrow.compute.index(_whole(text.column(name)), False).as_py()
+        row = pyarrow.compute.index(_are_whole(text.column(name)), False).as_py()
         if row >= 0 and (worst is None or row < worst[0]):
             worst = (row, name)
     if worst is not None:
@@ -316,7 +320,7 @@ def _refuse_first_not_whole(text: TextTable, whole: Sequence[str]) -> None:
         text.refuse(row, f"{name} is {wrong}; it must be a whole number of 0 or more", "correct the row")
 
 
-def _whole(column: pyarrow.Array) -> pyarrow.Array:
+def _are_whole(column: pyarrow.Array) -> pyarrow.Array:
     """Whether each cell is a whole number in range."""
     digits = pyarrow.compute.match_substring_regex(column, "^ *[0-9]{1,18} *$")
     number = pyarrow.compute.if_else(digits, pyarrow.compute.utf8_trim(column, " "), "0").cast("int64")
@@ -333,6 +337,6 @@ def _what_is_wrong(cell: str) -> str:
     return "not a number"
 
 
-def _brief(error: Exception) -> str:
+def _shorten_error(error: Exception) -> str:
     # What follows a second colon may be a whole row of the file.
     return ": ".join(" ".join(str(error).split()).split(": ")[:2])

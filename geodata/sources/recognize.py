@@ -22,7 +22,7 @@ from geodata.sources.pumas import is_puma_names, is_tract_puma
 from geodata.sources.reading import read_header
 from geodata.sources.shape_files import SUFFIXES
 from geodata.sources.sources_catalog import PLAN
-from geodata.text import in_utf8, is_utf8
+from geodata.text import escape_to_utf8, is_utf8
 
 _CENSUS_POLYGONS = re.compile(  # names of the bureau's boundary files
     r"^(tl|cb|gz)_\d{4}_(?P<level>.*(tract|tabblock|_140_|areawater|prisecroads|primaryroads|_rails))?",
@@ -112,22 +112,22 @@ def sources_in(directory: Path, *, characteristics: bool = False) -> tuple[Sourc
     """
     if not directory.is_dir():
         raise SourceFileError(f"{directory}: no such directory; check the path given to --from")
-    found: dict[str, list[Path]] = {field.name: [] for field in fields(Sources)}
+    paths_by_role: dict[str, list[Path]] = {field.name: [] for field in fields(Sources)}
     unknown: dict[Path, str] = {}
     for path in _files_in(directory):
         try:
             for role in roles_of(path):
-                found[role].append(path)
+                paths_by_role[role].append(path)
         except SourceFileError as error:
             if _is_the_bureaus(path) or (characteristics and _CHARACTERISTICS.match(path.name)):
                 raise
             unknown[path] = str(error).removeprefix(f"{path}: ")
-    if not any(found.values()):
+    if not any(paths_by_role.values()):
         raise SourceFileError(
             f"{directory}: no file in it was recognized; expected LODES OD and crosswalk files, tract polygons "
             "and so on"
         )
-    return Sources(**{role: tuple(paths) for role, paths in found.items()}), unknown
+    return Sources(**{role: tuple(paths) for role, paths in paths_by_role.items()}), unknown
 
 
 def _files_in(directory: Path) -> list[Path]:
@@ -138,14 +138,16 @@ def _files_in(directory: Path) -> list[Path]:
             f"{error.filename}: cannot be read ({error.strerror}); allow it, or take it out of the folder"
         ) from error
 
-    found = []
+    paths = []
     for folder, folders, names in os.walk(directory, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(folder, name) for name in names if not name.startswith(".") and name != PLAN]
-    files = sorted(path for path in found if path.is_file())
+        paths += [Path(folder, name) for name in names if not name.startswith(".") and name != PLAN]
+    files = sorted(path for path in paths if path.is_file())
     wrong = next((path for path in files if not is_utf8(str(path))), None)
     if wrong is not None:
-        raise SourceFileError(f"{in_utf8(wrong)}: its name is not UTF-8; rename the file or its folder")
+        raise SourceFileError(
+            f"{escape_to_utf8(wrong)}: its name is not UTF-8; rename the file or its folder"
+        )
     return files
 
 

@@ -96,18 +96,18 @@ def shape_layers(path: Path) -> list[ShapeLayer]:
     """
     if not path.is_file():
         raise SourceFileError(f"{path}: no such file; check the path")
-    found = []
-    with opening(path):
+    layers = []
+    with report_open_errors(path):
         for address in _addresses(path):
             for name, kind in pyogrio.list_layers(address):
                 if kind is not None:
                     first = pyogrio.read_dataframe(address, layer=name, max_features=1, read_geometry=False)
-                    found.append(ShapeLayer(address, str(name), first))
-    return found
+                    layers.append(ShapeLayer(address, str(name), first))
+    return layers
 
 
 @contextmanager
-def opening(path: Path) -> Iterator[None]:
+def report_open_errors(path: Path) -> Iterator[None]:
     """Report in one line that a file cannot be opened; suppress GDAL's own messages."""
     try:
         with warnings.catch_warnings():
@@ -120,7 +120,7 @@ def opening(path: Path) -> Iterator[None]:
         ) from error
 
 
-def on_the_globe(path: Path, geometry: npt.NDArray[np.object_], crs: object) -> npt.NDArray[np.object_]:
+def place_on_globe(path: Path, geometry: npt.NDArray[np.object_], crs: object) -> npt.NDArray[np.object_]:
     """Convert geometry to longitude and latitude; GeometryError if that is impossible."""
     if crs is None:
         raise GeometryError(

@@ -185,21 +185,21 @@ def sources_of(wanted: Wanted) -> list[Source]:
     """List the files to download, without those of the base map: they follow from the crosswalks."""
     host = (wanted.base or _CENSUS_HOST).rstrip("/")
     fips = {state.postal.lower(): state.state_id for state in states().values()}
-    found = []
+    sources = []
     for postal in wanted.all_states:
         if postal in wanted.states:
-            found += [
+            sources += [
                 _lodes_source(wanted, role, postal, part, year)
                 for year in wanted.years
                 for role, part in wanted.tables
             ]
-        found += [_lodes_source(wanted, role, postal) for role in ("crosswalk", "checksums", "version")]
+        sources += [_lodes_source(wanted, role, postal) for role in ("crosswalk", "checksums", "version")]
     for role, template in _GEOGRAPHY[_VINTAGE[wanted.lodes]].items():
         if role == "blocks" and not wanted.blocks:
             continue
         places = [""] if role in _NATIONAL else [fips[postal] for postal in wanted.all_states]
-        found += [_source(role, host + template.format(fips=place)) for place in places]
-    return found
+        sources += [_source(role, host + template.format(fips=place)) for place in places]
+    return sources
 
 
 def folder_url(wanted: Wanted, postal: str, role: str) -> str:

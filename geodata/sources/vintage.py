@@ -28,7 +28,7 @@ def vintage_of_polygons(path: Path, id_column: str | None) -> int | None:
     return int(match["year"]) // 10 * 10 if match else None
 
 
-def of_vintage(census_of: dict[Path, int | None], vintage: int, what: str) -> list[Path]:
+def keep_vintage(census_of: dict[Path, int | None], vintage: int, what: str) -> list[Path]:
     """Keep the files of the crosswalk's census, and those whose census is not known.
 
     Parameters
@@ -47,14 +47,14 @@ def of_vintage(census_of: dict[Path, int | None], vintage: int, what: str) -> li
     """
     kept = sorted(path for path, year in census_of.items() if year in (None, vintage))
     if census_of and not kept:
-        other = min(census_of)
+        unfit_path = min(census_of)
         raise SourceFileError(
-            f"{other}: {what} of {census_of[other]}, but the crosswalk has {vintage} blocks; give those of {vintage}, "
-            "or leave them out"
+            f"{unfit_path}: {what} of {census_of[unfit_path]}, but the crosswalk has {vintage} blocks; "
+            f"give those of {vintage}, or leave them out"
         )
     return kept
 
 
-def of_table_vintage(paths: Sequence[Path], vintage: int, what: str) -> list[Path]:
-    """`of_vintage` by `vintage_of_table`."""
-    return of_vintage({path: vintage_of_table(path) for path in paths}, vintage, what)
+def keep_table_vintage(paths: Sequence[Path], vintage: int, what: str) -> list[Path]:
+    """`keep_vintage` by `vintage_of_table`."""
+    return keep_vintage({path: vintage_of_table(path) for path in paths}, vintage, what)

@@ -26,7 +26,7 @@ from typing import Final
 
 from geodata.errors import StoreError
 from geodata.store.table_stream import sync
-from geodata.text import in_utf8, is_utf8
+from geodata.text import escape_to_utf8, is_utf8
 
 # What this process has finished that stays although it ends early: places written, and charges of ledgers.
 #
@@ -43,7 +43,7 @@ _unnamed: list[int] = [0]
 def keep_place(path: Path) -> None:
     """Note a file or folder that is complete."""
     if len(_places) < _MOST_NAMED:
-        _places.append(_shown(path))
+        _places.append(_shorten_path(path))
     else:
         _unnamed[0] += 1
 
@@ -68,10 +68,10 @@ def kept_places() -> str:
 
 def kept_charges() -> str:
     """What ledgers were charged, as clauses that end a sentence; empty if nothing was."""
-    return "".join(f"; the ledger of {each}" for each in _charges)
+    return "".join(f"; the ledger of {charge}" for charge in _charges)
 
 
-def _shown(path: Path) -> str:
+def _shorten_path(path: Path) -> str:
     """A path as a user would type it: relative if it is below the current folder."""
     try:
         return str(path.relative_to(os.getcwd()))
@@ -117,7 +117,7 @@ class Partial:
         self._made = os.lstat(self.folder)
 
     @contextmanager
-    def writing(self, name: str, mode: int = 0o666) -> Iterator[Path]:
+    def write_file(self, name: str, mode: int = 0o666) -> Iterator[Path]:
         """Create a file that only this run writes, and yield its path; the file must not change after the block.
 
         Raises
@@ -134,10 +134,10 @@ class Partial:
         finally:
             os.close(file)
         yield self.folder / name
-        found = _state_of(self.folder / name)
-        if found is None or not os.path.samestat(found, made):
-            raise self._mixed(name)
-        self._files[name] = found
+        state = _state_of(self.folder / name)
+        if state is None or not os.path.samestat(state, made):
+            raise self._mixed_error(name)
+        self._files[name] = state
 
     def link(self, name: str, source: Path) -> bool:
         """Let a file of this folder be the same as another on the disk; False if the disk cannot do that."""
@@ -154,7 +154,7 @@ class Partial:
         Parameters
         ----------
         also : tuple of str
-            Files that may be there without having been written by `writing`.
+            Files that may be there without having been written by `write_file`.
 
         Raises
         ------
@@ -162,13 +162,13 @@ class Partial:
             Another process wrote into the folder, or replaced it.
         """
         self._require_folder()
-        found = {entry.name for entry in self.folder.iterdir()}
-        for name in sorted(found ^ set(self._files)):
+        names = {entry.name for entry in self.folder.iterdir()}
+        for name in sorted(names ^ set(self._files)):
             if name not in also:
-                raise self._mixed(name)
+                raise self._mixed_error(name)
         for name, wanted in self._files.items():
             if not _is_same(_state_of(self.folder / name), wanted):
-                raise self._mixed(name)
+                raise self._mixed_error(name)
 
     def put_in_place(self, made: Path | None = None) -> None:
         """Rename the folder, or one file in it, to its final name.
@@ -193,11 +193,11 @@ class Partial:
         sync(self.path.parent)
 
     def _require_folder(self) -> None:
-        found = _state_of(self.folder)
-        if found is None or not os.path.samestat(found, self._made):
-            raise self._mixed("")
+        state = _state_of(self.folder)
+        if state is None or not os.path.samestat(state, self._made):
+            raise self._mixed_error("")
 
-    def _mixed(self, name: str) -> StoreError:
+    def _mixed_error(self, name: str) -> StoreError:
         return StoreError(
             f"{self.path}: another process changed {self.folder / name} while it was written; nothing was saved; "
             "run again"
@@ -205,7 +205,7 @@ class Partial:
 
 
 @contextmanager
-def writing_beside(path: Path, *, mode: int = 0o777, replace: bool = False) -> Iterator[Partial]:
+def write_beside(path: Path, *, mode: int = 0o777, replace: bool = False) -> Iterator[Partial]:
     """Lock a place and yield a hidden folder beside it; the folder is removed at the end unless it was renamed.
 
     Parameters
@@ -223,7 +223,7 @@ def writing_beside(path: Path, *, mode: int = 0o777, replace: bool = False) -> I
         The place exists, another run writes it, or it cannot be written, for example because the disk is full.
     """
     path = Path(os.path.abspath(path))
-    with naming(path), claimed(path, wait=replace):
+    with name_failed_place(path), claim_place(path, wait=replace):
         if not replace:
             refuse_taken(path)
         partial = Partial(path, mode=mode, replace=replace)
@@ -236,7 +236,7 @@ def writing_beside(path: Path, *, mode: int = 0o777, replace: bool = False) -> I
 
 
 @contextmanager
-def claimed(path: Path, *, wait: bool = False) -> Iterator[None]:
+def claim_place(path: Path, *, wait: bool = False) -> Iterator[None]:
     """Hold the lock on a place, so that no other run writes it.
 
     Raises
@@ -246,7 +246,7 @@ def claimed(path: Path, *, wait: bool = False) -> Iterator[None]:
     """
     path = Path(os.path.abspath(path))
     lock = _lock_of(path)
-    file = _locked(path, lock, wait=wait)
+    file = _lock_file(path, lock, wait=wait)
     try:
         os.ftruncate(file, 0)
         os.pwrite(file, _signature().encode(), 0)
@@ -258,7 +258,7 @@ def claimed(path: Path, *, wait: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def name_failed_place(path: Path) -> Iterator[None]:
     """Add the place that could not be written to the system's error: that of a full disk names no file.
 
     Raises
@@ -281,16 +281,18 @@ def naming(path: Path) -> Iterator[None]:
 
 def clear_abandoned(folder: Path) -> None:
     """Remove all unfinished files and folders that ended runs left in a folder, whatever their final names."""
-    names = {found["name"] for entry in folder.iterdir() if (found := _PARTIAL.fullmatch(entry.name))}
+    names = {match["name"] for entry in folder.iterdir() if (match := _PARTIAL.fullmatch(entry.name))}
     for name in names:
-        with suppress(StoreError, OSError), claimed(folder / name):
+        with suppress(StoreError, OSError), claim_place(folder / name):
             _remove_abandoned(folder / name)
 
 
 def refuse_taken(path: Path) -> None:
     """Raise StoreError if the path exists, as no command overwrites anything, or if its name is not UTF-8."""
     if not is_utf8(str(path)):
-        raise StoreError(f"{in_utf8(path)}: not UTF-8, which files that name it must be; name another place")
+        raise StoreError(
+            f"{escape_to_utf8(path)}: not UTF-8, which files that name it must be; name another place"
+        )
     if os.path.lexists(path):
         raise StoreError(f"{path}: already exists; name another place, or remove it first")
 
@@ -303,15 +305,15 @@ def partial_name(path: Path) -> Path:
 
 def name_of_partial(entry: Path) -> str | None:
     """The final name of an unfinished file or folder; None for any other."""
-    found = _PARTIAL.fullmatch(entry.name)
-    return None if found is None else found["name"]
+    match = _PARTIAL.fullmatch(entry.name)
+    return None if match is None else match["name"]
 
 
 def _lock_of(path: Path) -> Path:
     return path.parent / f".{path.name}.lock"
 
 
-def _locked(path: Path, lock: Path, *, wait: bool) -> int:
+def _lock_file(path: Path, lock: Path, *, wait: bool) -> int:
     """Open the lock file and lock it. If it was removed in the meantime, its run has ended: open a new one."""
     while True:
         file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -330,8 +332,8 @@ def _locked(path: Path, lock: Path, *, wait: bool) -> int:
 
 
 def _is_at(file: int, path: Path) -> bool:
-    found = _state_of(path)
-    return found is not None and os.path.samestat(os.fstat(file), found)
+    state = _state_of(path)
+    return state is not None and os.path.samestat(os.fstat(file), state)
 
 
 def _signature() -> str:
@@ -361,14 +363,14 @@ def _remove_abandoned(path: Path, own: Path | None = None) -> None:
     # Taking the lock has just written this file, so its time is by the file system's clock, as the other times are.
     now = os.lstat(_lock_of(path)).st_mtime
     for entry in sorted(path.parent.iterdir()):
-        found = _PARTIAL.fullmatch(entry.name)
-        if found is None or found["name"] != path.name or entry == own:
+        match = _PARTIAL.fullmatch(entry.name)
+        if match is None or match["name"] != path.name or entry == own:
             continue
         # A kernel knows all its locks, in any container; no run of a machine survives its restart.
-        here = found["host"] == host or found["boot"] == boot != _NO_BOOT
+        here = match["host"] == host or match["boot"] == boot != _NO_BOOT
         if not here and now - _changed_at(entry) < ABANDONED_S:
             raise StoreError(
-                f"{path}: already being written by a run on {found['host']}, in {entry}; wait, or remove that "
+                f"{path}: already being written by a run on {match['host']}, in {entry}; wait, or remove that "
                 "folder if the run has ended"
             )
         _remove(entry)
@@ -395,10 +397,10 @@ def _state_of(path: Path) -> os.stat_result | None:
         return None
 
 
-def _is_same(found: os.stat_result | None, wanted: os.stat_result) -> bool:
+def _is_same(state: os.stat_result | None, wanted: os.stat_result) -> bool:
     """Whether a file is the same one, and has not been written since."""
     return (
-        found is not None
-        and os.path.samestat(found, wanted)
-        and (found.st_size, found.st_mtime_ns) == (wanted.st_size, wanted.st_mtime_ns)
+        state is not None
+        and os.path.samestat(state, wanted)
+        and (state.st_size, state.st_mtime_ns) == (wanted.st_size, wanted.st_mtime_ns)
     )

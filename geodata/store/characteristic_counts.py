@@ -36,18 +36,18 @@ class SegmentCells(NamedTuple):
         """Memory of the arrays."""
         return self.block.nbytes + self.jobs.nbytes + self.code_ptr.nbytes
 
-    def of_code(self, code: str) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def blocks_of_code(self, code: str) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Return the blocks that have jobs of a code, and how many."""
         place = self.codes.index(code)
-        mine = slice(int(self.code_ptr[place]), int(self.code_ptr[place + 1]))
-        return self.block[mine], self.jobs[mine]
+        cells = slice(int(self.code_ptr[place]), int(self.code_ptr[place + 1]))
+        return self.block[cells], self.jobs[cells]
 
-    def by_code(self, inside: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    def sum_by_code(self, inside: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Return the jobs of each code in some of the blocks (bool[blocks]): int64[codes]."""
         counted = self.jobs * inside[self.block]
         summed = np.append(0, np.cumsum(counted, dtype=np.int64))
-        found: npt.NDArray[np.int64] = np.diff(summed[self.code_ptr])
-        return found
+        jobs_by_code: npt.NDArray[np.int64] = np.diff(summed[self.code_ptr])
+        return jobs_by_code
 
 
 @dataclass(frozen=True)
@@ -94,23 +94,23 @@ class CharacteristicCounts:
             The file cannot be read.
         """
         if self.store.has_table(CHARACTERISTIC_COUNTS.name):
-            return self._sparse(end, segment, tuple(codes))
-        return self._dense(end, tuple(codes), is_counted=segment == ALL_WORKERS)
+            return self._read_sparse(end, segment, tuple(codes))
+        return self._read_dense(end, tuple(codes), is_counted=segment == ALL_WORKERS)
 
-    def _sparse(self, end: End, segment: str, codes: tuple[str, ...]) -> SegmentCells:
+    def _read_sparse(self, end: End, segment: str, codes: tuple[str, ...]) -> SegmentCells:
         keys, row_ptr = self._row_groups
         first = CHARACTERISTIC_CODES.index(codes[0])
-        mine = np.flatnonzero(
+        groups = np.flatnonzero(
             (keys[:, 0] == ENDS.index(end))
             & (keys[:, 1] == SEGMENTS.index(segment))
             & (keys[:, 2] >= first)
             & (keys[:, 2] < first + len(codes))
         )
         sizes = np.zeros(len(codes), dtype=np.int64)
-        sizes[keys[mine, 2] - first] = np.diff(row_ptr)[mine]
-        start, stop = (int(row_ptr[mine[0]]), int(row_ptr[mine[-1] + 1])) if mine.size else (0, 0)
-        found = self.store.slice(CHARACTERISTIC_COUNTS.name, start, stop, ["block_index", "count"])
-        block, count = (np.asarray(found[name], dtype=np.int32) for name in ("block_index", "count"))
+        sizes[keys[groups, 2] - first] = np.diff(row_ptr)[groups]
+        start, stop = (int(row_ptr[groups[0]]), int(row_ptr[groups[-1] + 1])) if groups.size else (0, 0)
+        cells = self.store.slice(CHARACTERISTIC_COUNTS.name, start, stop, ["block_index", "count"])
+        block, count = (np.asarray(cells[name], dtype=np.int32) for name in ("block_index", "count"))
         return SegmentCells(codes, block, count, np.append(0, np.cumsum(sizes)))
 
     @cached_property
@@ -118,7 +118,7 @@ class CharacteristicCounts:
         name = CHARACTERISTIC_COUNTS.name
         return self.store.group_keys(name), self.store.row_ptr(name)
 
-    def _dense(self, end: End, codes: tuple[str, ...], *, is_counted: bool) -> SegmentCells:
+    def _read_dense(self, end: End, codes: tuple[str, ...], *, is_counted: bool) -> SegmentCells:
         """Read the table of earlier versions, which has a column for each code, of all workers."""
         table = self.store.table(CHARACTERISTICS.name, ["end", "block_index", *codes])
         table = table[(table["end"] == end) & is_counted]

@@ -42,7 +42,7 @@ def _is_texts(value: object) -> bool:
 
 
 def _is_objects(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+    return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
 
 
 def _is_text_by_name(value: object) -> bool:
@@ -51,7 +51,7 @@ def _is_text_by_name(value: object) -> bool:
 
 def _is_vintage(value: object) -> bool:
     return isinstance(value, dict) and all(
-        _is_text_or_none(each) or _is_count(each) for each in value.values()
+        _is_text_or_none(census) or _is_count(census) for census in value.values()
     )
 
 

@@ -133,9 +133,9 @@ def parse_object(content: bytes, file: Path, *, finite: bool = False) -> JsonObj
     try:
         document = json.loads(
             content.decode("utf-8"),
-            object_pairs_hook=_each_once,
+            object_pairs_hook=_refuse_repeated_keys,
             parse_constant=_refuse_number if finite else None,
-            parse_float=_finite if finite else None,
+            parse_float=_parse_finite if finite else None,
         )
         if _SURROGATE.search(content):
             json.dumps(document, ensure_ascii=False).encode(
@@ -151,15 +151,15 @@ def parse_object(content: bytes, file: Path, *, finite: bool = False) -> JsonObj
     return document
 
 
-def _each_once(pairs: list[tuple[str, object]]) -> JsonObject:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+def _refuse_repeated_keys(pairs: list[tuple[str, object]]) -> JsonObject:
+    document = dict(pairs)
+    if len(document) != len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"field {next(name for name in names if names.count(name) > 1)!r} occurs twice")
-    return found
+    return document
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     number = float(text)
     return number if math.isfinite(number) else _refuse_number(text)
 
@@ -168,8 +168,8 @@ def _refuse_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is not a finite number")
 
 
-def _identity(found: os.stat_result) -> tuple[int, ...]:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+def _identity(state: os.stat_result) -> tuple[int, ...]:
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
 def _refuse(file: Path, mode: int) -> NoReturn:

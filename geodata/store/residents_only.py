@@ -12,7 +12,7 @@ import numpy as np
 
 from geodata.store.store import Store
 
-__all__ = ["RESIDENTS_ONLY", "residents_only_states", "with_residents_only"]
+__all__ = ["RESIDENTS_ONLY", "add_residents_only", "residents_only_states"]
 
 RESIDENTS_ONLY: Final = "residents_only"
 """Fact of a manifest: codes of these states."""
@@ -40,9 +40,9 @@ def residents_only_states(dataset: Store) -> list[str]:
         worked_in[work] = True
         commuted_into[work[work != home]] = True
     lacking = set(code[worked_in & ~commuted_into].tolist())
-    return [each for each in stated if each in lacking]
+    return [state_id for state_id in stated if state_id in lacking]
 
 
-def with_residents_only(dataset: Store) -> Store:
+def add_residents_only(dataset: Store) -> Store:
     """Return the dataset with this fact in its manifest, whatever its version; nothing on disk changes."""
-    return dataset.with_facts(**{RESIDENTS_ONLY: residents_only_states(dataset)})
+    return dataset.add_facts(**{RESIDENTS_ONLY: residents_only_states(dataset)})

@@ -37,10 +37,10 @@ def datasets_of_same_files(folder: Path, sources: frozenset[str]) -> list[Path]:
     sources : frozenset of str
         As :func:`source_files`.
     """
-    return sorted(_matching(folder, sources)) if sources else []
+    return sorted(_find_matching(folder, sources)) if sources else []
 
 
-def _matching(folder: Path, sources: frozenset[str]) -> Iterator[Path]:
+def _find_matching(folder: Path, sources: frozenset[str]) -> Iterator[Path]:
     for path in islice(folder.iterdir(), _MOST_LOOKED_AT):
         if path.name.startswith(".") or not path.is_dir():
             continue

@@ -25,7 +25,7 @@ import pyarrow.parquet
 
 from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
-from geodata.store.atomic_writes import Partial, naming, refuse_taken, writing_beside
+from geodata.store.atomic_writes import Partial, name_failed_place, refuse_taken, write_beside
 from geodata.store.manifest import MANIFEST, read_manifest_state
 from geodata.store.regular_files import FileState, read_identity, read_object, read_state, require_regular
 from geodata.store.schema import (
@@ -38,18 +38,24 @@ from geodata.store.schema import (
     Table,
     workers_table,
 )
-from geodata.store.table_check import as_numpy, check_footer, check_identifiers, check_values, reading
+from geodata.store.table_check import (
+    as_numpy,
+    check_footer,
+    check_identifiers,
+    check_values,
+    translate_read_errors,
+)
 from geodata.store.table_stream import (
     Column,
     Columns,
     TableStream,
-    checked_frame,
+    conform_frame,
     group_keys,
+    make_empty_table,
     read_batches,
     read_slice,
     row_ptr,
     sync,
-    without_rows,
 )
 from geodata.workers.schema import WorkerSchema
 
@@ -96,7 +102,7 @@ class Store:
     manifest : dict
         The manifest as read.
     held : dict of str to bytes
-        Parquet files of tables that replace those on disk, by table; see `with_table`.
+        Parquet files of tables that replace those on disk, by table; see `replace_table`.
     states : dict of str to FileState
         State of the manifest and of the files that it lists when they were verified, by name; empty if they were not.
     """
@@ -107,7 +113,7 @@ class Store:
     held: dict[str, bytes] = field(default_factory=dict)
     states: dict[str, FileState] = field(default_factory=dict)
 
-    def with_table(self, name: str, rows: pandas.DataFrame, **facts: object) -> Store:
+    def replace_table(self, name: str, rows: pandas.DataFrame, **facts: object) -> Store:
         """Return the store with other rows in one table, and more facts in its manifest; nothing on disk changes.
 
         Parameters
@@ -135,7 +141,7 @@ class Store:
             self, manifest={**self.manifest, **facts, "files": files}, held={**self.held, name: content}
         )
 
-    def with_facts(self, **facts: object) -> Store:
+    def add_facts(self, **facts: object) -> Store:
         """Return the store with more facts in its manifest; nothing on disk changes."""
         return replace(self, manifest={**self.manifest, **facts})
 
@@ -151,9 +157,9 @@ class Store:
         table = self._table(name)
         frame: pandas.DataFrame
         if not self.has_table(name):
-            frame = without_rows(table)
+            frame = make_empty_table(table)
             return frame if columns is None else frame[columns]
-        with reading(self.place(name)):
+        with translate_read_errors(self.place(name)):
             if table.geometry and (columns is None or "geometry" in columns):
                 frame = _read_geometry(self.file(name), columns)
             else:
@@ -166,10 +172,10 @@ class Store:
 
         A row group of `jobs` or `points` holds whole destinations.
         """
-        found = read_batches(self._content(name), columns)
+        batches = read_batches(self._content(name), columns)
         while True:
-            with reading(self.place(name)):
-                batch = next(found, None)
+            with translate_read_errors(self.place(name)):
+                batch = next(batches, None)
                 if batch is None:
                     return
                 self._check(name, as_numpy(batch))
@@ -187,24 +193,24 @@ class Store:
         dict of str to ndarray
             By column; read-only where nothing had to be copied. Text and geometry (WKB) are object arrays.
         """
-        with reading(self.place(name)):
-            found = read_slice(self._content(name), start_row, stop_row, columns)
-        self._check(name, found)
-        return found
+        with translate_read_errors(self.place(name)):
+            rows = read_slice(self._content(name), start_row, stop_row, columns)
+        self._check(name, rows)
+        return rows
 
     def row_ptr(self, name: str) -> npt.NDArray[np.int64]:
         """First row of each of a table's G row groups, and the number of its rows: int64[G + 1]."""
-        with reading(self.place(name)):
+        with translate_read_errors(self.place(name)):
             return row_ptr(self._content(name))
 
     def group_keys(self, name: str) -> npt.NDArray[np.int64]:
         """Key of each row group of a table with keys: int64[G, keys]; StoreError if a row group has several."""
-        with reading(self.place(name)):
+        with translate_read_errors(self.place(name)):
             return group_keys(self._content(name), self._table(name).keys)
 
     def columns(self, name: str) -> list[str]:
         """Columns of a table as stored."""
-        with reading(self.place(name)):
+        with translate_read_errors(self.place(name)):
             return list(pyarrow.parquet.read_schema(self._content(name)).names)
 
     def place(self, name: str) -> Path:
@@ -234,10 +240,10 @@ class Store:
         if not self.states:
             raise AssertionError(f"{self.path} was opened without being verified")
         with ThreadPoolExecutor(max_workers=_HASHING_THREADS) as pool:
-            found = list(
+            states = list(
                 pool.map(read_state if digests else read_identity, map(self.path.joinpath, self.states))
             )
-        for (name, wanted), state in zip(self.states.items(), found, strict=True):
+        for (name, wanted), state in zip(self.states.items(), states, strict=True):
             if state != (wanted if digests else wanted.identity):
                 raise StoreError(f"{self.path / name}: was changed or replaced while it was read; run again")
 
@@ -299,7 +305,7 @@ def open_store(path: Path, kind: StoreKind, *, verify: bool = True) -> Store:
 
 
 @contextmanager
-def writing_store(path: Path, kind: StoreKind) -> Iterator[StoreWriter]:
+def write_store(path: Path, kind: StoreKind) -> Iterator[StoreWriter]:
     """Write a store: yield a writer, and rename the directory to its final place only after success.
 
     Raises
@@ -309,9 +315,9 @@ def writing_store(path: Path, kind: StoreKind) -> Iterator[StoreWriter]:
     """
     path = Path(os.path.abspath(path))
     refuse_existing(path)
-    with naming(path):
+    with name_failed_place(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    with writing_beside(path, mode=_PERMISSIONS[kind][0]) as partial:
+    with write_beside(path, mode=_PERMISSIONS[kind][0]) as partial:
         with ThreadPoolExecutor(max_workers=_HASHING_THREADS) as disk:
             writer = StoreWriter(partial, kind, disk)
             yield writer
@@ -361,7 +367,7 @@ class StoreWriter:
             with self.stream(name) as stream:
                 stream.write(frame)
             return
-        frame = checked_frame(table, frame)
+        frame = conform_frame(table, frame)
         with self._file(f"{name}.parquet") as file:
             frame.to_parquet(file, index=False, compression="zstd")
         self._rows[name] = len(frame)
@@ -410,7 +416,7 @@ class StoreWriter:
         """
         self._facts.update(facts)
 
-    def listed(self) -> dict[str, JsonObject]:
+    def list_files(self) -> dict[str, JsonObject]:
         """Sync the files written so far, and return their entries for the manifest.
 
         A file must not change after it has been listed: its digest is computed once.
@@ -422,8 +428,8 @@ class StoreWriter:
         """
         self._partial.require_own(also=UNVOUCHED[self.kind])
         known = {*self._listed, *UNVOUCHED[self.kind]}
-        found = sorted(file for file in self.directory.iterdir() if file.name not in known)
-        for file, digest in zip(found, self._disk.map(_synced_sha256, found), strict=True):
+        files = sorted(file for file in self.directory.iterdir() if file.name not in known)
+        for file, digest in zip(files, self._disk.map(_synced_sha256, files), strict=True):
             self._listed[file.name] = {"sha256": digest, "bytes": file.stat().st_size}
             if file.stem in self._rows:
                 self._listed[file.name]["rows"] = self._rows[file.stem]
@@ -434,7 +440,7 @@ class StoreWriter:
         missing = [table.name for table in TABLES[self.kind] if table.name not in self._rows]
         if missing:
             raise AssertionError(f"tables never written: {missing}")
-        files = self.listed()
+        files = self.list_files()
         head = {"schema_version": SCHEMA_VERSION, "kind": self.kind}
         self.document(MANIFEST, head | self._facts | {"files": files})
         sync(self.directory / MANIFEST)
@@ -443,7 +449,7 @@ class StoreWriter:
 
     def _file(self, name: str) -> AbstractContextManager[Path]:
         """A new file to write, which must not change afterwards."""
-        return self._partial.writing(name, _PERMISSIONS[self.kind][1])
+        return self._partial.write_file(name, _PERMISSIONS[self.kind][1])
 
 
 def sha256_of(file: Path) -> str:
@@ -470,25 +476,25 @@ def _tables(kind: StoreKind, facts: JsonObject) -> Iterator[Table]:
         yield workers_table(WorkerSchema.from_facts(facts).domains) if table is WORKERS else table
 
 
-def _wrong_kind(path: Path, found: object, wanted: StoreKind) -> str:
-    if found == "dataset" and wanted in _MADE_BY:
+def _wrong_kind(path: Path, kind: object, wanted: StoreKind) -> str:
+    if kind == "dataset" and wanted in _MADE_BY:
         return (
-            f"{path}: this is a dataset, which holds confidential counts; {_needed(wanted)} needed here: "
+            f"{path}: this is a dataset, which holds confidential counts; {_needed_words(wanted)} needed here: "
             f"make {'them' if wanted == 'records' else 'one'} with `{_MADE_BY[wanted].format(path)}`"
         )
-    if found not in TABLES:
-        return f"{path / MANIFEST}: its kind is {str(found)[:40]!r}, but must be {wanted!r}; make the {wanted} again"
+    if kind not in TABLES:
+        return f"{path / MANIFEST}: its kind is {str(kind)[:40]!r}, but must be {wanted!r}; make the {wanted} again"
     what = {"records": "these are records", "published": "these are published counts"}.get(
-        str(found), f"this is a {found}"
+        str(kind), f"this is a {kind}"
     )
-    return f"{path}: {what}, but {_needed(wanted)} needed here; check the order of the arguments"
+    return f"{path}: {what}, but {_needed_words(wanted)} needed here; check the order of the arguments"
 
 
 def _article(kind: str) -> str:
     return {"records": "records", "published": "published counts"}.get(kind, f"a {kind}")
 
 
-def _needed(kind: StoreKind) -> str:
+def _needed_words(kind: StoreKind) -> str:
     return {"records": "records are", "published": "published counts are"}.get(kind, f"a {kind} is")
 
 

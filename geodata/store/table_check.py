@@ -36,7 +36,7 @@ _TYPES: Final[dict[str, tuple[pyarrow.DataType, ...]]] = {
 
 
 @contextmanager
-def reading(file: object) -> Iterator[None]:
+def translate_read_errors(file: object) -> Iterator[None]:
     """Turn the errors that Parquet readers raise about a damaged file into one line that names the file.
 
     Raises
@@ -71,7 +71,7 @@ def check_footer(file: Path, table: Table, rows: Mapping[str, int]) -> None:
     StoreError
         The message says in one line what is wrong.
     """
-    with reading(file), pyarrow.parquet.ParquetFile(file) as source:
+    with translate_read_errors(file), pyarrow.parquet.ParquetFile(file) as source:
         facts, schema = source.metadata, source.schema_arrow
         if facts.num_rows != rows[table.name]:
             raise _wrong(file, f"has {facts.num_rows:,} rows, but the manifest says {rows[table.name]:,}")
@@ -94,11 +94,11 @@ def check_identifiers(folder: Path) -> None:
     """
     for table, name in IDENTIFIER.items():
         file = folder / f"{table}.parquet"
-        with reading(file):
-            found = pyarrow.parquet.read_table(file, columns=[name])[name].combine_chunks()
-            times = found.value_counts() if len(found.unique()) < len(found) else None
+        with translate_read_errors(file):
+            identifiers = pyarrow.parquet.read_table(file, columns=[name])[name].combine_chunks()
+            times = identifiers.value_counts() if len(identifiers.unique()) < len(identifiers) else None
         if times is not None:
-            twice = next(each["values"] for each in times.to_pylist() if each["counts"] > 1)
+            twice = next(entry["values"] for entry in times.to_pylist() if entry["counts"] > 1)
             raise _wrong(file, f"column {name!r} holds {twice!r} more than once")
 
 
@@ -170,23 +170,23 @@ def _check_chunk(
 ) -> None:
     """Check one column of one row group, by its footer, or by its values if the footer has no range."""
     chunk = source.metadata.row_group(group).column(position)
-    name, found = chunk.path_in_schema, chunk.statistics
+    name, statistics = chunk.path_in_schema, chunk.statistics
     bounded = name in INDEX_OF or name in BOUNDS or name in bounds
     # The footer has no least value for a column of NaN alone, which some columns may be.
     if (
-        found is None
-        or not found.has_null_count
-        or (bounded and not found.has_min_max and name not in MAY_BE_NAN)
+        statistics is None
+        or not statistics.has_null_count
+        or (bounded and not statistics.has_min_max and name not in MAY_BE_NAN)
     ):
         batch = source.read_row_group(group, columns=[name], use_threads=False)
         if batch[name].null_count and not _may_lack(name):
             raise _wrong(file, f"column {name!r} lacks {batch[name].null_count:,} values")
         check_values(file, as_numpy(batch), rows, bounds)
         return
-    if found.null_count and not _may_lack(name):
-        raise _wrong(file, f"column {name!r} lacks {found.null_count:,} values")
-    if bounded and found.has_min_max:
-        _check_range(file, name, found.min, found.max, rows, bounds)
+    if statistics.null_count and not _may_lack(name):
+        raise _wrong(file, f"column {name!r} lacks {statistics.null_count:,} values")
+    if bounded and statistics.has_min_max:
+        _check_range(file, name, statistics.min, statistics.max, rows, bounds)
 
 
 def _may_lack(name: str) -> bool:

@@ -96,7 +96,7 @@ class TableStream:
 
     def close(self) -> None:
         """Write the remaining rows and the file's footer."""
-        writer = self._opened({})
+        writer = self._open_writer({})
         if self._n_held:
             self._write_group(self._n_held)
         writer.close()
@@ -114,10 +114,10 @@ class TableStream:
         if isinstance(rows, Mapping):
             columns = {name: pyarrow.array(values) for name, values in rows.items()}
             extra = check_columns(self._table, list(columns))
-            return self._from_arrays(columns, self._opened(_dtypes(self._table, extra)).schema)
-        frame = checked_frame(self._table, rows)
+            return self._from_arrays(columns, self._open_writer(_dtypes(self._table, extra)).schema)
+        frame = conform_frame(self._table, rows)
         extra = check_columns(self._table, list(frame.columns))
-        writer = self._opened({name: str(frame[name].dtype) for name in extra})
+        writer = self._open_writer({name: str(frame[name].dtype) for name in extra})
         plain = frame.drop(columns=_GEOMETRY) if self._table.geometry else frame
         columns = {str(name): _as_arrow(plain[name]) for name in plain}
         if self._table.geometry:
@@ -134,7 +134,7 @@ class TableStream:
             raise AssertionError(f"table {self._table.name}: {'; '.join(wrong)}")
         return pyarrow.table([columns[field.name] for field in schema], schema=schema)
 
-    def _opened(self, extra: dict[str, str]) -> pyarrow.parquet.ParquetWriter:
+    def _open_writer(self, extra: dict[str, str]) -> pyarrow.parquet.ParquetWriter:
         """The writer; the first call opens it for the schema's columns and `extra` ones, a dtype by name."""
         if self._writer is None:
             schema = _schema(self._table, extra)
@@ -163,7 +163,7 @@ class TableStream:
         held = pyarrow.concat_tables(self._held)
         # In one piece; otherwise the pages would depend on how the rows had been divided.
         group = held.slice(0, n_rows).combine_chunks()
-        self._opened({}).write_table(group, row_group_size=max(n_rows, 1))
+        self._open_writer({}).write_table(group, row_group_size=max(n_rows, 1))
         rest = held.slice(n_rows)
         self._held, self._n_held = ([rest] if rest.num_rows else []), rest.num_rows
         self._sync_now_and_then()
@@ -187,7 +187,7 @@ def check_columns(table: Table, names: list[str]) -> list[str]:
     return extra
 
 
-def checked_frame(table: Table, frame: pandas.DataFrame) -> pandas.DataFrame:
+def conform_frame(table: Table, frame: pandas.DataFrame) -> pandas.DataFrame:
     """Return a frame with its columns in the schema's order and of the schema's types."""
     extra = check_columns(table, list(frame.columns))
     if table.geometry and frame.crs is not None and frame.crs.to_epsg() != 4326:
@@ -201,9 +201,9 @@ def _dtypes(table: Table, extra: list[str]) -> dict[str, str]:
     return {} if table.further is None else dict.fromkeys(extra, table.further.dtype)
 
 
-def without_rows(table: Table) -> pandas.DataFrame:
+def make_empty_table(table: Table) -> pandas.DataFrame:
     """Return a table of the schema without rows: a GeoDataFrame if it has geometry, else a DataFrame."""
-    return _without_rows(table, table.columns)
+    return _make_empty_table(table, table.columns)
 
 
 def row_ptr(file: Path | io.BytesIO) -> npt.NDArray[np.int64]:
@@ -222,18 +222,20 @@ def group_keys(file: Path | io.BytesIO, keys: Sequence[str]) -> npt.NDArray[np.i
     """
     facts = pyarrow.parquet.read_metadata(file)
     places = [facts.schema.names.index(name) for name in keys]
-    found = np.empty((facts.num_row_groups, len(keys)), dtype=np.int64)
+    keys_of_groups = np.empty((facts.num_row_groups, len(keys)), dtype=np.int64)
     for group in range(facts.num_row_groups):
         row_group = facts.row_group(group)
         for at, place in enumerate(places):
             stated = row_group.column(place).statistics
             if stated is None or not stated.has_min_max or stated.min != stated.max:
                 raise ValueError(f"row group {group} has several values of {keys[at]!r}")
-            found[group, at] = stated.min
-    order = np.lexsort(found.T[::-1])
-    if not np.array_equal(order, np.arange(len(found))) or len(np.unique(found, axis=0)) < len(found):
+            keys_of_groups[group, at] = stated.min
+    order = np.lexsort(keys_of_groups.T[::-1])
+    if not np.array_equal(order, np.arange(len(keys_of_groups))) or len(
+        np.unique(keys_of_groups, axis=0)
+    ) < len(keys_of_groups):
         raise ValueError(f"row groups are not in the order of {', '.join(keys)}")
-    return found
+    return keys_of_groups
 
 
 def read_batches(file: Path | io.BytesIO, columns: list[str] | None) -> Iterator[pyarrow.Table]:
@@ -284,7 +286,7 @@ def _as_numpy(column: pyarrow.ChunkedArray) -> npt.NDArray[np.generic]:
 
 def _schema(table: Table, extra: dict[str, str]) -> pyarrow.Schema:
     """Arrow schema of a table, with the metadata from which pandas and geopandas restore their types."""
-    frame = _without_rows(table, table.columns | extra)
+    frame = _make_empty_table(table, table.columns | extra)
     if not table.geometry:
         schema = pyarrow.Schema.from_pandas(frame, preserve_index=False)
     else:
@@ -306,7 +308,7 @@ def _as_arrow(column: pandas.Series) -> pyarrow.Array:
     return pyarrow.array(column, from_pandas=True)
 
 
-def _without_rows(table: Table, dtypes: dict[str, str]) -> pandas.DataFrame:
+def _make_empty_table(table: Table, dtypes: dict[str, str]) -> pandas.DataFrame:
     frame = pandas.DataFrame({name: pandas.Series([], dtype=dtype) for name, dtype in dtypes.items()})  # type: ignore[call-overload,unused-ignore]  # the types come from a table
     if not table.geometry:
         return frame

@@ -79,7 +79,7 @@ def code_batch(
     destination = places.center[work_row] if columns.workplace.unit == "tract" else work_row
     if columns.home.unit == "tract":
         key = _worker_key(work.number, home.number, jobs)
-        origin = np.where(at_home, places.within_tract(np.maximum(home_row, 0), key), 0)
+        origin = np.where(at_home, places.draw_block(np.maximum(home_row, 0), key), 0)
     else:
         origin = home_row
     origin = np.where(at_home, origin, places.elsewhere[home.state])
@@ -144,18 +144,18 @@ def _positions(batch: WorkerBatch, column: CodedColumn) -> Ints:
     index = indices_of(batch, text, column.column, _FILL)
     if isinstance(column.coder, Values):
         position = _value_of_words(text.dictionary, column.coder)
-        expected = f"one of the codes of {column.name}: {_shown(column.coder)}"
+        expected = f"one of the codes of {column.name}: {_show_values(column.coder)}"
     else:
         position = _band_of_words(text.dictionary, column.coder)
         expected = _expected_number(column.coder)
-    found = position[index]
-    wrong = np.flatnonzero(found < 0)
+    positions = position[index]
+    wrong = np.flatnonzero(positions < 0)
     if wrong.size:
         row = int(wrong[0])
         blank = text.dictionary[index[row]].as_py() == ""
         what = f"{column.column} is blank; it must be" if blank else f"{column.column} is not"
         batch.refuse(row, f"{what} {expected}", "correct the row or the schema")
-    return found
+    return positions
 
 
 def _value_of_words(words: pyarrow.Array, values: Values) -> Ints:
@@ -171,15 +171,15 @@ def _band_of_words(words: pyarrow.Array, bands: Bands) -> Ints:
 
 def _band_of_numbers(batch: WorkerBatch, column: CodedColumn, bands: Bands, cells: pyarrow.Array) -> Ints:
     numbers = cells.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)  # null becomes NaN
-    found = _band(numbers, bands)
-    wrong = np.flatnonzero(found < 0)
+    band = _band(numbers, bands)
+    wrong = np.flatnonzero(band < 0)
     if wrong.size:
         row = int(wrong[0])
         what = "is blank; it must be" if not cells[row].is_valid else "is not"
         batch.refuse(
             row, f"{column.column} {what} {_expected_number(bands)}", "correct the row or the schema"
         )
-    return found
+    return band
 
 
 def _band(numbers: npt.NDArray[np.float64], bands: Bands) -> Ints:
@@ -196,7 +196,7 @@ def _is_number(kind: pyarrow.DataType) -> bool:
     )
 
 
-def _shown(values: Values) -> str:
+def _show_values(values: Values) -> str:
     codes = list(values.position)
     return ", ".join(codes[:_SHOWN_CODES]) + (", …" if len(codes) > _SHOWN_CODES else "")
 

@@ -14,7 +14,7 @@ from typing import Final, Literal, NoReturn, TypeAlias, TypeVar
 from geodata.errors import GeodataError, SourceFileError
 from geodata.geography.elsewhere import states
 from geodata.json_objects import JsonObject
-from geodata.text import parsed_toml
+from geodata.text import parse_toml
 from geodata.workers.schema import JOB_LABELS, Attribute, WorkerSchema, usual_parents
 
 PlaceUnit = Literal["block", "tract"]
@@ -128,7 +128,7 @@ def read_worker_columns(path: Path) -> WorkerColumns:
     """
     content = _content(path)
     try:
-        document = parsed_toml(content.decode("utf-8"))
+        document = parse_toml(content.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise SourceFileError(f"{path}: not UTF-8 text; save it as UTF-8") from error
     except ValueError as error:
@@ -154,11 +154,13 @@ class _Reader:
     path: Path
 
     def read(self, document: JsonObject, content: bytes) -> WorkerColumns:
-        self._known("the schema", document, _TOP)
+        self._refuse_unknown_keys("the schema", document, _TOP)
         workplace = self._table(document, "workplace")
         attributes = self._table(document, "attributes") if "attributes" in document else {}
         read = [self._attribute(name, self._entry(attributes, name)) for name in attributes]
-        schema = self._checked(lambda: WorkerSchema(attributes=tuple(attribute for attribute, _ in read)))
+        schema = self._make_checked(
+            lambda: WorkerSchema(attributes=tuple(attribute for attribute, _ in read))
+        )
         jobs = [self._job_column(document, name, schema) for name in JOB_LABELS]
         return WorkerColumns(
             path=self.path,
@@ -174,7 +176,7 @@ class _Reader:
         )
 
     def _place(self, name: str, table: JsonObject, allowed: tuple[str, ...]) -> PlaceColumn:
-        self._known(f"[{name}]", table, allowed)
+        self._refuse_unknown_keys(f"[{name}]", table, allowed)
         unit = table.get("unit", "block")
         if not isinstance(unit, str) or unit not in DIGITS:
             self._refuse(f"{name}.unit is {unit!r}; it must be 'block' or 'tract'")
@@ -186,14 +188,14 @@ class _Reader:
         if "states" not in workplace:
             return None
         listed = workplace["states"]
-        if not isinstance(listed, list) or not listed or not all(isinstance(each, str) for each in listed):
+        if not isinstance(listed, list) or not listed or not all(isinstance(state, str) for state in listed):
             self._refuse('workplace.states must be a list of states, such as ["44"] or ["RI"]')
         codes = {state.postal: code for code, state in states().items()}
-        found = [codes.get(str(each).upper(), str(each)) for each in listed]
-        wrong = next((each for each in found if not re.fullmatch(r"\d\d", each)), None)
+        state_codes = [codes.get(str(state).upper(), str(state)) for state in listed]
+        wrong = next((code for code in state_codes if not re.fullmatch(r"\d\d", code)), None)
         if wrong is not None:
             self._refuse(f"workplace.states lists {wrong!r}; write a postal code or two digits")
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(state_codes))
 
     def _job_column(self, document: JsonObject, name: str, schema: WorkerSchema) -> CodedColumn | None:
         """The column of age, earnings, or industry; None if another attribute derives it."""
@@ -206,7 +208,7 @@ class _Reader:
             self._refuse(f"[{name}] is missing; name its column, or let an attribute derive {name}")
         table = self._table(document, name)
         where = f"[{name}]"
-        self._known(where, table, ("column", "values", "bands"))
+        self._refuse_unknown_keys(where, table, ("column", "values", "bands"))
         coder, _, labels = self._coder(where, table)
         n_values = len(labels)
         if any(
@@ -223,11 +225,11 @@ class _Reader:
 
     def _attribute(self, name: str, table: JsonObject) -> tuple[Attribute, CodedColumn]:
         where = f"[attributes.{name}]"
-        self._known(where, table, _ATTRIBUTE)
+        self._refuse_unknown_keys(where, table, _ATTRIBUTE)
         coder, codes, labels = self._coder(where, table)
         derives = self._derives(where, table)
         parents = self._parents(where, table)
-        attribute = self._checked(
+        attribute = self._make_checked(
             lambda: Attribute(
                 name=name,
                 title=self._text(table, "title", where, default=name.replace("_", " ").capitalize()),
@@ -272,7 +274,7 @@ class _Reader:
         codes, labels = [], []
         for number, entry in enumerate(listed):
             table = entry if isinstance(entry, dict) else {"code": entry}
-            self._known(f"{where} value {number + 1}", table, ("code", "label", "cells"))
+            self._refuse_unknown_keys(f"{where} value {number + 1}", table, ("code", "label", "cells"))
             code = self._cell(where, number, table.get("code"))
             cells = table.get("cells", [code])
             if not isinstance(cells, list) or not cells:
@@ -298,7 +300,7 @@ class _Reader:
         for number, entry in enumerate(listed):
             band = f"{where} band {number + 1}"
             table = entry if isinstance(entry, dict) else {}
-            self._known(band, table, ("from", "below", "label"))
+            self._refuse_unknown_keys(band, table, ("from", "below", "label"))
             first, last = number == 0, number == len(listed) - 1
             low = self._end(band, table, "from", default=-math.inf if first else None)
             high = self._end(band, table, "below", default=math.inf if last else None)
@@ -331,7 +333,7 @@ class _Reader:
             self._refuse(f"job_type is {job_type!r}; it must be one of LODES, such as 'JT00' for all jobs")
         return job_type if isinstance(job_type, str) else None
 
-    def _known(self, where: str, table: JsonObject, allowed: Collection[str]) -> None:
+    def _refuse_unknown_keys(self, where: str, table: JsonObject, allowed: Collection[str]) -> None:
         unknown = next((key for key in table if key not in allowed), None)
         if unknown is not None:
             self._refuse(f"{where} has the unknown key {unknown!r}; allowed are {', '.join(allowed)}")
@@ -353,7 +355,7 @@ class _Reader:
             self._refuse(f"{where} {key} is {text!r}; it must be visible text on one line")
         return text
 
-    def _checked(self, make: Callable[[], _Result]) -> _Result:
+    def _make_checked(self, make: Callable[[], _Result]) -> _Result:
         try:
             return make()
         except SourceFileError:

@@ -54,9 +54,11 @@ class WorkerBatch:
         """Rows in the batch."""
         return len(next(iter(self.columns.values())))
 
-    def refuse(self, row: int, found: str, remedy: str) -> NoReturn:
+    def refuse(self, row: int, problem: str, remedy: str) -> NoReturn:
         """Raise SourceRowError for a row of the batch, counted from zero."""
-        raise SourceRowError(f"{self.file.path}: {self.file.place(self.first_row + row)}: {found}; {remedy}")
+        raise SourceRowError(
+            f"{self.file.path}: {self.file.place(self.first_row + row)}: {problem}; {remedy}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class WorkerFile:
         header = tuple(_parquet_header(path) if parquet else read_header(path))
         if not header:
             raise SourceFileError(f"{path}: neither Parquet nor text with a header; check the path")
-        wanted = {name: _found(path, header, name) for name in columns}
+        wanted = {name: _find_column(path, header, name) for name in columns}
         if parquet:
             _check_types(path, wanted.values())
         return cls(path, parquet, header, wanted)
@@ -110,7 +112,7 @@ class WorkerFile:
             The file is truncated, not UTF-8, or ragged, or has no rows. The message quotes no row.
         """
         first = 0
-        with self._reading():
+        with self._translate_errors():
             for batch in self._parquet_batches() if self.parquet else self._text_batches():
                 if batch.num_rows:
                     yield WorkerBatch(
@@ -129,7 +131,7 @@ class WorkerFile:
         # Not by `open_csv`: where the disk is faster than we are, it holds up to 32 blocks that it has read ahead.
         n_lines = 0
         for number, block in enumerate(self._text_blocks()):
-            yield from self._parsed(block, n_lines, skip_header=number == 0).to_batches()
+            yield from self._parse_block(block, n_lines, skip_header=number == 0).to_batches()
             n_lines += block.count(b"\n")
 
     def _text_blocks(self) -> Iterator[bytes]:
@@ -147,7 +149,7 @@ class WorkerFile:
             if begun:
                 yield begun
 
-    def _parsed(self, block: bytes, n_lines: int, *, skip_header: bool) -> pyarrow.Table:
+    def _parse_block(self, block: bytes, n_lines: int, *, skip_header: bool) -> pyarrow.Table:
         """The rows of a block of text before which there are so many lines."""
         ragged: list[pyarrow.csv.InvalidRow] = []
 
@@ -187,14 +189,14 @@ class WorkerFile:
         )
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except (pyarrow.ArrowException, OSError, zlib.error) as error:
-            raise SourceFileError(f"{self.path}: {_in_words(str(error))}") from error
+            raise SourceFileError(f"{self.path}: {_describe_error(str(error))}") from error
 
 
-def _in_words(error: str) -> str:
+def _describe_error(error: str) -> str:
     """What is wrong with a file, without a quotation from it."""
     lower = error.lower()
     if "utf8" in lower or "utf-8" in lower:
@@ -233,7 +235,7 @@ def _check_types(path: Path, names: Iterable[str]) -> None:
             )
 
 
-def _found(path: Path, header: Sequence[str], name: str) -> str:
+def _find_column(path: Path, header: Sequence[str], name: str) -> str:
     """What the file calls a column; an exact spelling wins over another case."""
     same = [column for column in header if column == name] or [
         column for column in header if column.lower() == name.lower()
@@ -254,11 +256,11 @@ def text_of(column: pyarrow.Array) -> pyarrow.Array:
         words = pyarrow.compute.utf8_trim_whitespace(column.dictionary.cast(pyarrow.string()))
         return pyarrow.DictionaryArray.from_arrays(column.indices, words)
     if pyarrow.types.is_floating(column.type):
-        column = _whole_if_possible(column)
+        column = _convert_to_whole(column)
     return text_of(column.cast(pyarrow.string()).dictionary_encode())
 
 
-def _whole_if_possible(column: pyarrow.Array) -> pyarrow.Array:
+def _convert_to_whole(column: pyarrow.Array) -> pyarrow.Array:
     try:
         return column.cast(pyarrow.int64())
     except pyarrow.ArrowInvalid:

@@ -44,12 +44,12 @@ def sort_workers(
         (columns["origin_index"].astype(np.int64), n_blocks),
         *((columns[name].astype(np.int64), size) for name, size in domains.items()),
     ]
-    keys = _packed(parts)
+    keys = _pack_keys(parts)
     order = np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(keys[::-1])
     return {name: values[order] for name, values in columns.items()}
 
 
-def _packed(parts: list[tuple[Ints, int]]) -> list[Ints]:
+def _pack_keys(parts: list[tuple[Ints, int]]) -> list[Ints]:
     """Join columns of codes into as few keys as fit 62 bits; the first key is the most significant."""
     keys: list[Ints] = []
     room = 0

@@ -89,11 +89,14 @@ class Places:
         vintage : int
         """
         blocks, tracts = tables["blocks"], tables["tracts"]
-        found = {
+        codes_by_unit = {
             unit: _codes(frame, unit) for unit, frame in (("block", blocks), ("tract", tracts))
         }  # in that order
-        number: dict[PlaceUnit, Ints] = {"block": found["block"][0], "tract": found["tract"][0]}
-        row: dict[PlaceUnit, Ints] = {"block": found["block"][1], "tract": found["tract"][1]}
+        number: dict[PlaceUnit, Ints] = {
+            "block": codes_by_unit["block"][0],
+            "tract": codes_by_unit["tract"][0],
+        }
+        row: dict[PlaceUnit, Ints] = {"block": codes_by_unit["block"][1], "tract": codes_by_unit["tract"][1]}
         inside = np.zeros(_N_STATES, dtype=bool)
         inside[number["block"] // 10**13] = True
         units = np.full(_N_STATES, -1, dtype=np.int64)
@@ -116,11 +119,11 @@ class Places:
         place = np.minimum(np.searchsorted(known, number), known.size - 1)
         return np.where(known[place] == number, self.row[unit][place], -1)
 
-    def within_tract(self, tract: Ints, key: npt.NDArray[np.uint64]) -> Ints:
+    def draw_block(self, tract: Ints, key: npt.NDArray[np.uint64]) -> Ints:
         """Draw a block of each tract by its residents, with a number that stands for the worker."""
         before = self.running[self.ends[tract]]
         residents = self.running[self.ends[tract + 1]] - before
-        person = before + (_mixed(key) % residents.astype(np.uint64)).astype(np.int64)
+        person = before + (_mix_keys(key) % residents.astype(np.uint64)).astype(np.int64)
         return np.searchsorted(self.running, person, side="right") - 1
 
 
@@ -226,7 +229,7 @@ def _running_residents(blocks: pandas.DataFrame, ends: Ints) -> Ints:
     return np.append(0, np.cumsum(weight)).astype(np.int64)
 
 
-def _mixed(key: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def _mix_keys(key: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Scatter keys over all 64-bit numbers, each to another one.
 
     Source: the finalizer of the generator SplitMix64 (Steele, Lea, and Flood 2014).

@@ -13,8 +13,8 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from geodata.progress import in_order
-from geodata.store.atomic_writes import naming
+from geodata.progress import yield_in_order
+from geodata.store.atomic_writes import name_failed_place
 from geodata.store.schema import JOBS, workers_table
 from geodata.workers.order import sort_workers
 
@@ -67,7 +67,7 @@ class WorkerSpool:
             npt.NDArray[np.int64]
         ] = []  # for each batch, the first row of every bucket, and its end
         self._rows = 0
-        with naming(self._folder):
+        with name_failed_place(self._folder):
             self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 (open as long as this object)
         weakref.finalize(self, self._file.close)
 
@@ -84,7 +84,7 @@ class WorkerSpool:
         rows = np.empty(order.size, dtype=self._dtype)
         for name, values in columns.items():
             rows[name] = values[order]
-        with naming(self._folder):
+        with name_failed_place(self._folder):
             content = memoryview(rows.tobytes())
             while content:
                 content = content[self._file.write(content) :]
@@ -94,18 +94,18 @@ class WorkerSpool:
     def parts(self) -> Iterator[WorkerArrays]:
         """Yield all workers, sorted."""
         with ThreadPoolExecutor(max_workers=self._threads) as pool:
-            yield from in_order(pool, self._part, self._ranges(), ahead=self._threads)
+            yield from yield_in_order(pool, self._part, self._ranges(), ahead=self._threads)
 
     def _ranges(self) -> list[tuple[int, int]]:
         """Consecutive buckets that are sorted together: the first, and the one after the last."""
         n_rows = sum((np.diff(ends) for ends in self._ends), start=np.zeros(_BUCKETS, dtype=np.int64))
-        found, first, rows = list[tuple[int, int]](), 0, 0
+        ranges, first, rows = list[tuple[int, int]](), 0, 0
         for bucket, n in enumerate(n_rows.tolist()):
             if rows and rows + n > _ROWS_AT_ONCE:
-                found.append((first, bucket))
+                ranges.append((first, bucket))
                 first, rows = bucket, 0
             rows += n
-        return [*found, (first, _BUCKETS)] if rows else found
+        return [*ranges, (first, _BUCKETS)] if rows else ranges
 
     def _part(self, buckets: tuple[int, int]) -> WorkerArrays:
         first, after = buckets

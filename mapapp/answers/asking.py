@@ -18,7 +18,7 @@ from mapapp.answers.analyses.results import Result
 from mapapp.answers.areas.levels import level_named
 from mapapp.answers.downtowns import downtown_named
 from mapapp.answers.release import Release
-from mapapp.question.area_text import Unit, area_text, parse_area, widened
+from mapapp.question.area_text import Unit, area_text, parse_area, widen_area
 from mapapp.question.distance_bands import EDGES_MI
 from mapapp.question.question import EVERYTHING, Question, Questions, SettledQuestion
 
@@ -206,7 +206,7 @@ def _note_on_name(release: Release, area: str) -> str:
 def steps_of(release: Release, area: str, within_mi: float | None = None) -> tuple[str, ...]:
     """Return the steps of an area, given as text or as the name of a unit, or of the corridor around it."""
     text = release.find_area(area)
-    return steps_of_text(text if within_mi is None else area_text(widened(parse_area(text), within_mi)))
+    return steps_of_text(text if within_mi is None else area_text(widen_area(parse_area(text), within_mi)))
 
 
 def steps_of_text(text: str) -> tuple[str, ...]:

@@ -128,7 +128,7 @@ class OpenedRelease(OpenedPublication):
         check_answers(answer)
         return cast(Answer, self.errors.of_answer(answer, rows, tables, shown))
 
-    def _answered(self, answer: Answer, errors: bool) -> Answer:
+    def _finish_answer(self, answer: Answer, errors: bool) -> Answer:
         """Return the answer of an analysis, with expected errors if requested."""
         return self.with_errors(answer) if errors else answer
 

@@ -147,7 +147,7 @@ def bind_publication(
     facts : mapping
         From `public_facts`.
     files : mapping of str to mapping
-        By file name: `sha256`, `bytes` and `rows` of every table; from `StoreWriter.listed`.
+        By file name: `sha256`, `bytes` and `rows` of every table; from `StoreWriter.list_files`.
 
     Returns
     -------

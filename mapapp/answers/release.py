@@ -36,13 +36,13 @@ def open_releases(paths: list[Path]) -> dict[str, Release]:
 
 def names_of(releases: Sequence[Release]) -> dict[str, str]:
     """Return a distinct title for each release, by its name in addresses."""
-    return dict(zip((release.slug for release in releases), names_apart(_known(releases)), strict=True))
+    return dict(zip((release.slug for release in releases), names_apart(_name_parts(releases)), strict=True))
 
 
 def menu_names_of(releases: Sequence[Release]) -> dict[str, str]:
     """Return a distinct name for each release in a narrow menu, by its name in addresses."""
-    return dict(zip((release.slug for release in releases), menu_names(_known(releases)), strict=True))
+    return dict(zip((release.slug for release in releases), menu_names(_name_parts(releases)), strict=True))
 
 
-def _known(releases: Sequence[Release]) -> list[NamedRelease]:
+def _name_parts(releases: Sequence[Release]) -> list[NamedRelease]:
     return [(release.title, release.promise, release.version) for release in releases]

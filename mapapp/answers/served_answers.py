@@ -21,7 +21,7 @@ from mapapp.answers.analyses.results import (
     Destinations,
     InflowOutflow,
     Result,
-    with_fields,
+    replace_fields,
 )
 from mapapp.answers.asking import ask
 from mapapp.answers.commutes.pick import Ends, Pick, Places, all_others
@@ -49,16 +49,16 @@ def with_errors(release: Release, question: SettledQuestion) -> Result:
     )
 
 
-def changed(before: Release, release: Release, question: SettledQuestion) -> Change:
+def compare_releases(before: Release, release: Release, question: SettledQuestion) -> Change:
     """Return the change of an answer since an earlier release."""
     return change(result(before, question), result(release, question))
 
 
-def changed_with_errors(before: Release, release: Release, question: SettledQuestion) -> Change:
+def compare_with_errors(before: Release, release: Release, question: SettledQuestion) -> Change:
     """Return the change with combined expected errors, for numbers and for the rows that changed most."""
 
     def make() -> Change:
-        comparison = changed(before, release, question)
+        comparison = compare_releases(before, release, question)
         table, keys = main_table(comparison.after)
         first = largest_change(comparison.rows).head(ROWS_WITH_ERRORS).set_index(keys).index
         parts = [_rows_with_errors(opened, question, table, keys, first) for opened in (before, release)]
@@ -82,7 +82,7 @@ def _rows_with_errors(
     answer = result(release, question)
     frame = answer.tables()[table]
     kept = frame[frame.set_index(keys).index.isin(first)]
-    fewer = with_fields(answer, {table: kept})
+    fewer = replace_fields(answer, {table: kept})
     return release.with_errors(fewer, len(kept))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from geodata.store.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers.areas.levels import LEVEL_LABELS
 from mapapp.answers.areas.unit_names import state_names
 from mapapp.answers.opened_publication import OpenedPublication
@@ -79,7 +79,7 @@ def coverage(states: list[str], *, of_residents: bool) -> str:
     """Return which workplaces a release covers, and whom numbers of residents therefore lack; empty without states."""
     if not states:
         return ""
-    covered = f"Only workplaces in {listed(states)} are covered"
+    covered = f"Only workplaces in {list_names(states)} are covered"
     return f"{covered}, so residents who work elsewhere are not counted." if of_residents else f"{covered}."
 
 

@@ -47,10 +47,10 @@ def exit_code(error: BaseException) -> int:
     error : BaseException
         KeyboardInterrupt, or the exception that a library raised from it.
     """
-    found: BaseException | None = error
-    while found is not None and not isinstance(found, Interrupt):
-        found = found.__cause__
-    return 128 + (signal.SIGINT if found is None else found.number)
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, Interrupt):
+        cause = cause.__cause__
+    return 128 + (signal.SIGINT if cause is None else cause.number)
 
 
 def raise_on_interrupt() -> None:

@@ -97,8 +97,8 @@ class ResultCache(Generic[Value]):
             turn = self._turns.setdefault(key, _Turn())
             turn.n_callers += 1
         try:
-            with watch.held(turn.lock):
-                return self._made(key, make)
+            with watch.hold_lock(turn.lock):
+                return self._make_result(key, make)
         finally:
             with self._lock:
                 turn.n_callers -= 1
@@ -111,7 +111,7 @@ class ResultCache(Generic[Value]):
             self._entries.clear()
             self._size = 0
 
-    def _made(self, key: Hashable, make: Callable[[], Value]) -> Value:
+    def _make_result(self, key: Hashable, make: Callable[[], Value]) -> Value:
         with self._lock:
             if key in self._entries:  # another caller computed it while this one waited
                 return self._entries[key][0]

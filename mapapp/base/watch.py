@@ -62,7 +62,7 @@ _current: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 
 @contextmanager
-def watching(watch: Watch) -> Iterator[None]:
+def watch_work(watch: Watch) -> Iterator[None]:
     """Watch the work of this thread during the block."""
     token = begin(watch)
     try:
@@ -89,7 +89,7 @@ def check() -> None:
 
 
 @contextmanager
-def held(lock: RLock | Lock) -> Iterator[None]:
+def hold_lock(lock: RLock | Lock) -> Iterator[None]:
     """Hold a lock; while waiting for it, call :func:`check` regularly."""
     while not lock.acquire(timeout=_POLL_S):
         check()

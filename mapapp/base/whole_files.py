@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from geodata.store.atomic_writes import writing_beside
+from geodata.store.atomic_writes import write_beside
 from geodata.store.store import refuse_existing
 from geodata.store.table_stream import sync
 from mapapp.base.errors import UsageError
@@ -37,7 +37,7 @@ def new_place(target: Path, *, folder: bool) -> Iterator[Path]:
     if not target.parent.is_dir():
         raise UsageError(f"{target.parent}: no such folder; create it first, or choose another")
     refuse_existing(target)
-    with writing_beside(target) as partial:
+    with write_beside(target) as partial:
         made = partial.folder if folder else partial.folder / target.name
         yield made
         for file in sorted(partial.folder.iterdir()):

@@ -133,7 +133,7 @@ def analyze(releases: tuple[Path, ...], **options: Option) -> None:
     if options["over_years"] and (options["change"] or len(releases) < 2):
         raise UsageError("--over-years needs releases of at least two years, and no --change")
     with show_progress(quiet=options["quiet"]) as report:
-        opened = opened_releases(releases, report)
+        opened = open_releases(releases, report)
     write_answers(form, opened, questions_for(opened), options)
 
 
@@ -146,7 +146,7 @@ def write_answers(form: str, opened: list[Release], questions: AnyQuestion, opti
         with whole_file(output, binary=form == "xlsx") as stream:
             _write(form, stream, opened, questions, options)
         if form == "csv" and output is not None:
-            _write_sources(_beside(output), opened)
+            _write_sources(_metadata_path(output), opened)
     if output is not None:
         click.echo(f"{output}: written", err=True)
 
@@ -168,9 +168,11 @@ def form_of(options: Options) -> str:
         _check_wide(form, options)
     for name in _OF_SEVERAL:
         if form in _SHAPED and options[name]:
-            raise UsageError(f"{_written(name)} cannot be written as {form}; write text, csv, xlsx, or json")
+            raise UsageError(
+                f"{_option_name(name)} cannot be written as {form}; write text, csv, xlsx, or json"
+            )
     if form == "csv" and output is not None:
-        _check_free(_beside(output))
+        _check_free(_metadata_path(output))
     return str(form)
 
 
@@ -181,10 +183,10 @@ def _check_wide(form: str, options: Options) -> None:
         )
     for name in ("table", *_OF_SEVERAL):
         if options[name]:
-            raise UsageError(f"--wide and {_written(name)} conflict; give one of them")
+            raise UsageError(f"--wide and {_option_name(name)} conflict; give one of them")
 
 
-def _written(name: str) -> str:
+def _option_name(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
@@ -192,7 +194,7 @@ def _questions(options: Options) -> Callable[[list[Release]], AnyQuestion]:
     """Return what makes the questions for some releases, from options or a setup; UsageError if both are given."""
     if options["setup"] is None:
         questions = questions_of_options(options, options["analysis"])
-        return lambda releases: _with_notes_on_names(questions, releases)
+        return lambda releases: _print_notes(questions, releases)
     from mapapp.question.setup_file import read
 
     refuse_beside_setup()
@@ -200,7 +202,7 @@ def _questions(options: Options) -> Callable[[list[Release]], AnyQuestion]:
     return lambda releases: _question_of_setup(setup, releases)
 
 
-def _with_notes_on_names(questions: Questions, releases: list[Release]) -> Questions:
+def _print_notes(questions: Questions, releases: list[Release]) -> Questions:
     """Return the questions; print to standard error what else shares the names of their areas."""
     print_notes_on_names(releases[0], questions)
     return questions
@@ -208,16 +210,16 @@ def _with_notes_on_names(questions: Questions, releases: list[Release]) -> Quest
 
 def _question_of_setup(setup: Setup, releases: list[Release]) -> Question:
     """Return the question of a setup for every release; print its notes to standard error."""
-    from mapapp.question.setup_file import fitted
+    from mapapp.question.setup_file import fit_setup
 
     for release in releases:
-        address, notes = fitted(setup, release)
+        address, notes = fit_setup(setup, release)
         for note in notes:
             click.echo(note, err=True)
     return address.question
 
 
-def opened_releases(paths: tuple[Path, ...], report: Report) -> list[Release]:
+def open_releases(paths: tuple[Path, ...], report: Report) -> list[Release]:
     """Open releases."""
     from mapapp.answers.release import Release
 
@@ -243,7 +245,7 @@ def _write(
         from mapapp.show.exports.answers import answer_layer
         from mapapp.show.exports.text_files import write_geojson
 
-        write_geojson(answer_layer(_only(form, releases), results), sources[0], stream)
+        write_geojson(answer_layer(_require_one_release(form, releases), results), sources[0], stream)
     else:
         lines: Callable[..., list[str]] = _lines_of_years if options["over_years"] else _lines
         for result in results:
@@ -253,11 +255,11 @@ def _write(
 def _lines_of_years(over: OverYears) -> list[str]:
     lines = [over.title, *(f"  {sentence}" for sentence in over.findings())]
     for label, values in over.lines():
-        lines += [f"  {label}:", *(f"    {each.year}  {each.text}" for each in values)]
+        lines += [f"  {label}:", *(f"    {year_value.year}  {year_value.text}" for year_value in values)]
     return [*lines, *(f"  {note}" for note in over.about.notes)]
 
 
-def _beside(output: Path) -> Path:
+def _metadata_path(output: Path) -> Path:
     """Path of the metadata file written beside a CSV file, which cannot hold its own source."""
     return output.with_name(f"{output.name}-metadata.json")
 
@@ -285,13 +287,13 @@ def _write_shapes(
     from mapapp.base.whole_files import new_place
     from mapapp.show.exports.answers import write_answers
 
-    release = _only(form, releases)
+    release = _require_one_release(form, releases)
     with show_progress(quiet=options["quiet"]) as report, new_place(output, folder=False) as place:
-        found = answers(release, questions, error_rows_of(options))
-        write_answers(release, found, form, place, report=report)
+        results = answers(release, questions, error_rows_of(options))
+        write_answers(release, results, form, place, report=report)
 
 
-def _only(form: str, releases: list[Release]) -> Release:
+def _require_one_release(form: str, releases: list[Release]) -> Release:
     if len(releases) > 1:
         raise UsageError(f"{form} holds one release, not {len(releases)}; give one release")
     return releases[0]
@@ -357,9 +359,9 @@ def _lines(result: Result) -> list[str]:
             if {"workers", "share"} <= set(table.columns)
             else table.head(_TEXT_ROWS)
         )
-        short = _with_marks(short, mark_of_table(result, name))
+        short = _add_marks(short, mark_of_table(result, name))
         empty = [name for name in short.columns if short[name].isna().all()]
-        hidden = [each for each in ("lon_deg", "lat_deg", "kind", *empty) if each in short.columns]
+        hidden = [column for column in ("lon_deg", "lat_deg", "kind", *empty) if column in short.columns]
         lines += [f"  {name}:", *_text_rows(short.drop(columns=hidden))]
     if isinstance(result, Change) and result.sizes is not None:
         lines += ["  differences by size of the published count:", *_text_rows(result.sizes)]
@@ -367,7 +369,7 @@ def _lines(result: Result) -> list[str]:
     return [*lines, *(f"  {note}" for note in about.notes)]
 
 
-def _with_marks(table: pandas.DataFrame, mark: str) -> pandas.DataFrame:
+def _add_marks(table: pandas.DataFrame, mark: str) -> pandas.DataFrame:
     """Return a table with the mark of a note in place of each expected error that is missing for a stated reason."""
     if not mark or "expected_error" not in table.columns:
         return table
@@ -385,7 +387,7 @@ def _attribute_lines(result: Result) -> list[str]:
     lines = []
     for title, rows in table.groupby("title", sort=False):
         largest = rows if len(rows) <= _TEXT_ROWS else rows.nlargest(_TEXT_ROWS, "workers")
-        shown = _with_marks(largest.drop(columns=["attribute", "title", "code"]), mark)
+        shown = _add_marks(largest.drop(columns=["attribute", "title", "code"]), mark)
         more = f" (largest {_TEXT_ROWS} of {len(rows)})" if len(rows) > _TEXT_ROWS else ""
         empty = [name for name in shown.columns if (shown[name].isna() | (shown[name] == "")).all()]
         lines += [f"  {title}{more}:", *_text_rows(shown.drop(columns=empty))]

@@ -9,7 +9,7 @@ import click
 
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import show_progress
-from mapapp.commands.analyze import NOT_ASKED, form_of, opened_releases, output_options, write_answers
+from mapapp.commands.analyze import NOT_ASKED, form_of, open_releases, output_options, write_answers
 from mapapp.commands.options import Option, config_option, quiet_option
 from mapapp.commands.question import errors_option
 
@@ -48,7 +48,7 @@ def ask(arguments: tuple[str, ...], **options: Option) -> None:
     options |= NOT_ASKED
     form = form_of(options)
     with show_progress(quiet=options["quiet"]) as report:
-        opened = opened_releases(paths, report)
+        opened = open_releases(paths, report)
     first = opened[0]
     names = SentenceNames(
         first.areas,
@@ -57,10 +57,10 @@ def ask(arguments: tuple[str, ...], **options: Option) -> None:
         core=partial(core_place, first),
     )
     asked = ask_in_words(sentence, names)
-    chosen, notes = _of_years(opened, asked)
+    chosen, notes = _choose_years(opened, asked)
     _explain(asked, notes, [path for path, release in zip(paths, opened, strict=True) if release in chosen])
     if asked.is_empty:
-        raise UsageError(_nothing(opened[0]))
+        raise UsageError(_why_not_understood(opened[0]))
     if not options["explain"]:
         options["change"] = asked.against_year is not None and len(chosen) == 2
         write_answers(form, chosen, asked.question, options)
@@ -90,16 +90,16 @@ def _is_there(argument: str) -> bool:
         return False
 
 
-def _of_years(opened: list[Release], asked: Asked) -> tuple[list[Release], list[str]]:
+def _choose_years(opened: list[Release], asked: Asked) -> tuple[list[Release], list[str]]:
     """Return the releases of the years that a sentence names, earlier first, and notes on those that are missing."""
     notes, chosen = [], []
     have = ", ".join(sorted({release.year for release in opened}))
     for year in (asked.against_year, asked.year):
         if year is None:
             continue
-        found = [release for release in opened if release.year == str(year)]
-        chosen += found[:1]
-        if not found:
+        of_year = [release for release in opened if release.year == str(year)]
+        chosen += of_year[:1]
+        if not of_year:
             notes.append(f"No release of {year} was given; the year is {have}.")
     if asked.against_year is not None and asked.year is None and chosen:
         chosen += [release for release in opened if release not in chosen][-1:]
@@ -113,7 +113,7 @@ def _explain(asked: Asked, notes: list[str], paths: list[Path]) -> None:
     from mapapp.question.options import options_of
 
     if asked.understood:
-        click.echo(f"understood: {' · '.join(each.label for each in asked.understood)}", err=True)
+        click.echo(f"understood: {' · '.join(mention.label for mention in asked.understood)}", err=True)
     for note in (*asked.notes, *notes):
         click.echo(f"note: {note}", err=True)
     for words in asked.unknown:
@@ -123,7 +123,7 @@ def _explain(asked: Asked, notes: list[str], paths: list[Path]) -> None:
         click.echo(f"same: {join(['commutemap', 'analyze', *map(str, paths), *same])}", err=True)
 
 
-def _nothing(release: Release) -> str:
+def _why_not_understood(release: Release) -> str:
     from mapapp.answers.areas.sentence_names import example_place
 
     place = example_place(release.areas)

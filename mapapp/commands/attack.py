@@ -123,18 +123,20 @@ def attack(
     if csv_path is not None:
         refuse_existing(csv_path)
     titles = [str(path) for path in tables]
-    linked = _given(tables, options["know"], options["links"], options["people_paths"])
+    linked = _read_tables(tables, options["know"], options["links"], options["people_paths"])
     try:
         with show_progress(quiet=quiet) as report:
-            found = attack_linked(linked, rule, seconds=seconds, progress=report)
+            attacks = attack_linked(linked, rule, seconds=seconds, progress=report)
     except ContradictionError as error:
         raise UsageError(f"{' and '.join(titles)}: {error}") from error
     if csv_path is not None:
         with whole_file(csv_path, binary=False) as stream:
-            write_attack_csv(found, stream)
+            write_attack_csv(attacks, stream)
     is_one = len(titles) == 1
-    result = attack_result(found[0], titles[0]) if is_one else linked_result(found, titles)
-    print_result(result, attack_lines(found, titles, _how_linked(linked, options["links"])), as_json=as_json)
+    result = attack_result(attacks[0], titles[0]) if is_one else linked_result(attacks, titles)
+    print_result(
+        result, attack_lines(attacks, titles, _how_linked(linked, options["links"])), as_json=as_json
+    )
 
 
 def _rule(text: str | None, complementary: str, ties: str) -> Rule | None:
@@ -146,22 +148,27 @@ def _rule(text: str | None, complementary: str, ties: str) -> Rule | None:
                 "--complementary and --ties belong to a rule; add --rule LOW..HIGH, such as --rule 0..5"
             )
         return None
-    found = _RANGE.fullmatch(text.strip())
-    if found is None:
+    match = _RANGE.fullmatch(text.strip())
+    if match is None:
         raise UsageError(f"--rule {text!r}: give LOW..HIGH with whole numbers, such as 0..5")
     return Rule(
-        low=int(found[1]),
-        high=int(found[2]),
+        low=int(match[1]),
+        high=int(match[2]),
         complementary="none" if complementary == "none" else "fewest",
         ties="first" if ties == "first" else "any",
     )
 
 
-def _given(
+def _read_tables(
     paths: tuple[Path, ...], know: tuple[str, ...], links: tuple[str, ...], people_paths: tuple[Path, ...]
 ) -> LinkedTables:
     from engine.suppression.attack.linked_tables import LinkedTables
-    from mapapp.analyst.attack.labels import linked_as_said, linked_by_labels, table_names, with_knowledge_of
+    from mapapp.analyst.attack.labels import (
+        add_knowledge_to_tables,
+        link_as_said,
+        link_by_labels,
+        table_names,
+    )
     from mapapp.analyst.attack.table_file import read_people, read_table
 
     repeated = next((path for path in paths if paths.count(path) > 1), None)
@@ -173,12 +180,12 @@ def _given(
         raise UsageError(f"--link {links[0]!r}: a link joins two tables; give another table")
     tables = [read_table(path) for path in paths]
     for number, path in enumerate(people_paths):
-        tables[number] = tables[number].with_most(read_people(path, tables[number]))
+        tables[number] = tables[number].add_limits(read_people(path, tables[number]))
     names = table_names(paths)
-    tables = with_knowledge_of(tables, names, know)
+    tables = add_knowledge_to_tables(tables, names, know)
     if len(tables) == 1:
         return LinkedTables.of(tables[0])
-    return linked_as_said(tables, names, links) if links else linked_by_labels(tables, names)
+    return link_as_said(tables, names, links) if links else link_by_labels(tables, names)
 
 
 def _how_linked(linked: LinkedTables, said: tuple[str, ...]) -> str:

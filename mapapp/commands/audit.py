@@ -119,31 +119,31 @@ def audit(
     schemes = read_schemes(against)
     of_records = _are_records(releases)
     _require_fitting(of_records, settings, against, draws)
-    found: Audit | RecordsAudit
+    findings: Audit | RecordsAudit
     with show_progress(quiet=quiet) as report:
         report("reading the dataset", 0, 0)
         if of_records:
             from mapapp.kinds.records.audit.run import audit_records
 
-            found = audit_records(dataset, releases, asked, n_draws=draws or _DRAWS, report=report)
+            findings = audit_records(dataset, releases, asked, n_draws=draws or _DRAWS, report=report)
         else:
-            found = _run(AnalystData.open(dataset), releases, settings, asked, schemes, report)
+            findings = _run(AnalystData.open(dataset), releases, settings, asked, schemes, report)
         if csv_path is not None:
             report("writing tables", 0, 0)
-            write_csv(found, csv_path)
+            write_csv(findings, csv_path)
         if picture_path is not None:
             report("drawing the picture", 0, 0)
-            write_picture(found, picture_path)
-    lines = records_audit_lines(found) if isinstance(found, RecordsAudit) else audit_lines(found)
-    print_result(found.to_dict(), lines, as_json=as_json)
-    if found.is_broken:
+            write_picture(findings, picture_path)
+    lines = records_audit_lines(findings) if isinstance(findings, RecordsAudit) else audit_lines(findings)
+    print_result(findings.to_dict(), lines, as_json=as_json)
+    if findings.is_broken:
         raise click.exceptions.Exit(EXIT_BROKEN)
 
 
 def _require_some(releases: tuple[Path, ...], settings: tuple[str, ...]) -> None:
     if not releases and not settings:
         raise UsageError("nothing to audit: give one release or several, or --setting PRESET or FILE.toml")
-    names = [path.resolve().name for path in releases] + [_name_of(one) for one in settings]
+    names = [path.resolve().name for path in releases] + [_name_of(setting) for setting in settings]
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
         raise UsageError(
@@ -181,11 +181,11 @@ def _name_of(setting: str) -> str:
     return Path(setting).stem
 
 
-def _audited(data: AnalystData, releases: tuple[Path, ...], settings: tuple[str, ...]) -> list[Audited]:
+def _list_audited(data: AnalystData, releases: tuple[Path, ...], settings: tuple[str, ...]) -> list[Audited]:
     from mapapp.analyst.audit.audited import audited_release
     from mapapp.analyst.audit.setting import chosen_setting
 
-    named = [(_name_of(one), read_setting(one)) for one in settings]
+    named = [(_name_of(setting), read_setting(setting)) for setting in settings]
     return [audited_release(data, path) for path in releases] + [
         chosen_setting(data, name, options) for name, options in named
     ]
@@ -201,16 +201,17 @@ def _run(
 ) -> Audit:
     from mapapp.analyst.audit.comparison import comparison_tables, require_schemes
     from mapapp.analyst.audit.questions import QUESTIONS
-    from mapapp.analyst.audit.run import audited_workers, joined
+    from mapapp.analyst.audit.run import audited_workers, join_audits
 
     questions = [question for question in QUESTIONS if asked in (question, "all")]
     if schemes:
         require_schemes(data, schemes, questions)
-    audited = _audited(data, releases, settings)
-    found = [
-        audited_workers(data, one, questions, keeps_records=bool(schemes), report=report) for one in audited
+    audited = _list_audited(data, releases, settings)
+    audits = [
+        audited_workers(data, subject, questions, keeps_records=bool(schemes), report=report)
+        for subject in audited
     ]
-    result = joined(data, found)
+    result = join_audits(data, audits)
     if schemes:
-        result.tables.update(comparison_tables(data, found, schemes, questions, report=report))
+        result.tables.update(comparison_tables(data, audits, schemes, questions, report=report))
     return result

@@ -71,16 +71,16 @@ def certify(release: Path, prior_release: Path | None, digest: str | None, as_js
 
     kind = _kind(release)
     checks = _checks(release, kind)
-    found = store_digest(release)
+    actual = store_digest(release)
     if digest is not None:
-        checks = [*_bound_by_digest(checks, found == digest), _digest_check(found, digest)]
+        checks = [*_bind_by_digest(checks, actual == digest), _digest_check(actual, digest)]
     if prior_release is not None:
         checks.append(_prior_check(release, kind, prior_release))
     failed = [check.check for check in checks if not check.ok]
     bound = is_bound(read_object(release / CERTIFICATE))
     result = {
         kind: str(release),
-        f"{kind}_digest": found,
+        f"{kind}_digest": actual,
         "holds": not failed,
         "binds_facts": bound,
         "checks": [check._asdict() for check in checks],
@@ -88,7 +88,7 @@ def certify(release: Path, prior_release: Path | None, digest: str | None, as_js
     notes = [] if bound else [f"note  {UNBOUND_NOTE}"]
     if digest is None:
         notes.append(f"note  {_ARITHMETIC_NOTE} {DIGEST_NOTE}")
-    print_result(result, [*_lines(checks), *notes, f"{kind} digest  {found}"], as_json=as_json)
+    print_result(result, [*_lines(checks), *notes, f"{kind} digest  {actual}"], as_json=as_json)
     if failed:
         raise UsageError(
             f"{release}: failed checks: {'; '.join(failed)}; do not publish or use {_THIS[kind]}"
@@ -134,15 +134,15 @@ def _prior_check(path: Path, kind: StoreKind, prior_release: Path) -> Certificat
     return check_last_release(path, prior_release)
 
 
-def _digest_check(found: str, wanted: str) -> CertificateCheck:
+def _digest_check(actual: str, wanted: str) -> CertificateCheck:
     """Compare the release's digest with the one its publisher states."""
     from mapapp.kinds.base.certificate import CertificateCheck
 
-    detail = "matches --digest" if found == wanted else f"it is {found}, not {wanted} as in --digest"
-    return CertificateCheck("release digest", found == wanted, detail)
+    detail = "matches --digest" if actual == wanted else f"it is {actual}, not {wanted} as in --digest"
+    return CertificateCheck("release digest", actual == wanted, detail)
 
 
-def _bound_by_digest(checks: list[CertificateCheck], matches: bool) -> list[CertificateCheck]:
+def _bind_by_digest(checks: list[CertificateCheck], matches: bool) -> list[CertificateCheck]:
     """Let a certificate lack the fields of later versions if its digest shows that nobody deleted them."""
     from mapapp.kinds.base.certificate import LATER_FIELDS_CHECK
 

@@ -16,7 +16,7 @@ import click
 from engine.errors import EngineError
 from geodata.errors import GeodataError
 from geodata.store.atomic_writes import forget_kept, kept_charges, kept_places
-from geodata.text import in_utf8, is_utf8
+from geodata.text import escape_to_utf8, is_utf8
 from mapapp.base.errors import LedgerError, UsageError
 from mapapp.base.interrupts import exit_code, ignore_interrupts, raise_on_interrupt
 from mapapp.commands.standard_streams import OutputError, drop_output, prepare_streams
@@ -201,7 +201,7 @@ def _refuse_other_text(arguments: Sequence[str]) -> None:
     """Refuse arguments that are not UTF-8 before anything is spent: what is written and printed could not hold them."""
     wrong = next((argument for argument in arguments if not is_utf8(argument)), None)
     if wrong is not None:
-        raise UsageError(f"{in_utf8(wrong)}: not UTF-8; give every name and title in UTF-8")
+        raise UsageError(f"{escape_to_utf8(wrong)}: not UTF-8; give every name and title in UTF-8")
 
 
 def _one_line(text: str) -> str:

@@ -11,7 +11,7 @@ import click
 
 from mapapp.base.errors import UsageError
 from mapapp.commands.options import STORE, Function, config_option_named
-from mapapp.kinds.base.option import Option, declared, made
+from mapapp.kinds.base.option import Option, bind_options, list_declared
 from mapapp.kinds.release.make.options import PRESETS, RELEASE_OPTIONS, ReleaseOptions
 
 __all__ = ["axis_value", "declared_options", "read_setting"]
@@ -53,7 +53,7 @@ def declared_options(
     for kind in kinds.values():
         options |= {
             name: option
-            for name, option in declared(kind, Option).items()
+            for name, option in list_declared(kind, Option).items()
             if name not in {*options, *leave_out}
         }
 
@@ -62,7 +62,7 @@ def declared_options(
         def command(*places: object, **given: object) -> object:
             values = {name: given.pop(name) for name in options}
             for argument, kind in kinds.items():
-                make = made(kind, values)
+                make = bind_options(kind, values)
                 given[argument] = make if argument in unmade else make()
             return function(*places, **given)
 
@@ -99,7 +99,7 @@ def read_setting(spec: str) -> ReleaseOptions:
     for add in (config_option_named("--setting"), *map(_click_option, RELEASE_OPTIONS.values())):
         command = add(command)
     with command.make_context("synthesize", arguments) as context:
-        return made(ReleaseOptions, context.params)()
+        return bind_options(ReleaseOptions, context.params)()
 
 
 def _type_of(option: Option) -> click.ParamType[object]:

@@ -16,7 +16,7 @@ from mapapp.commands.options import (
     print_result,
     quiet_option,
 )
-from mapapp.commands.source_options import plain_file, source_options, wanted_by
+from mapapp.commands.source_options import plain_file, read_wanted, source_options
 
 if TYPE_CHECKING:
     from geodata.sources.fetch import Fetched
@@ -43,7 +43,7 @@ def fetch(directory: Path, state: str, year: int, as_json: bool, quiet: bool, **
     from geodata.sources.fetch import fetch as fetch_files
 
     with show_progress(quiet=quiet) as report:
-        wanted = wanted_by([state], [year], options)
+        wanted = read_wanted([state], [year], options)
         files = fetch_files(directory, wanted, refresh=options["refresh"], progress=report)
     result = {"directory": str(directory), "files": [plain_file(file) for file in files]}
     lines = [*map(_line, files), f"next: commutemap import DATASET --from {directory}"]

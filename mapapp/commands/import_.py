@@ -226,7 +226,7 @@ def _require_never_confidential(counts: Path, sources: Sources) -> None:
     digests = {sha256_of(path) for path in sources.od}
     for ledger in sorted(counts.absolute().parent.glob(f"*/{LEDGER_NAME}")):
         listed = read_manifest(ledger.parent).get("sources") or ()
-        if digests & {str(each.get("sha256")) for each in listed if isinstance(each, dict)}:
+        if digests & {str(entry.get("sha256")) for entry in listed if isinstance(entry, dict)}:
             raise UsageError(
                 f"{ledger.parent}: a dataset of the same files, from which something was published under a promise; "
                 "counts that are public need none, so import them into another folder if they are"
@@ -275,14 +275,14 @@ def _earlier_imports(dataset: Path, facts: JsonObject) -> list[Path]:
     from geodata.store.same_files import datasets_of_same_files, source_files
 
     folder = dataset.absolute().parent
-    found = [
+    datasets = [
         path for path in datasets_of_same_files(folder, source_files(facts)) if path.name != dataset.name
     ]
-    if not found:
+    if not datasets:
         return []
     from mapapp.kinds.base.ledger import LEDGER_NAME
 
-    return [path for path in found if (path / LEDGER_NAME).exists()]
+    return [path for path in datasets if (path / LEDGER_NAME).exists()]
 
 
 def _budget(epsilon: str | None, delta: str | None) -> tuple[Fraction, Fraction] | None:
@@ -322,14 +322,16 @@ def _sources(directory: Path | None, options: Options) -> tuple[Sources, dict[Pa
     _check_options(named, public=public)
     if directory is None and not named:
         raise UsageError("nothing to import: name a folder with --from, or files with --od and --xwalk")
-    found, unused = (Sources(), {}) if directory is None else sources_in(directory, characteristics=public)
+    in_folder, unused = (
+        (Sources(), {}) if directory is None else sources_in(directory, characteristics=public)
+    )
     if "workers" in named:
-        unused |= dict.fromkeys(found.od, "an OD file; the jobs are counted from the worker records")
-        found = replace(found, od=())
+        unused |= dict.fromkeys(in_folder.od, "an OD file; the jobs are counted from the worker records")
+        in_folder = replace(in_folder, od=())
     if not public:
-        unused |= dict.fromkeys(found.characteristics, _NOT_PUBLIC)
-        found = replace(found, characteristics=())
-    sources = replace(found, **named)
+        unused |= dict.fromkeys(in_folder.characteristics, _NOT_PUBLIC)
+        in_folder = replace(in_folder, characteristics=())
+    sources = replace(in_folder, **named)
     used = {path.resolve() for paths in sources.roles().values() for path in paths}
     return sources, {path: why for path, why in unused.items() if path.resolve() not in used}
 

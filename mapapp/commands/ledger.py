@@ -106,9 +106,9 @@ def _check_options(
 
 def _sum(places: Sequence[Path]) -> tuple[dict[str, object], list[str]]:
     """Return the promises of several sources, added, as data and as text lines."""
-    from mapapp.kinds.base.summed_ledgers import summed
+    from mapapp.kinds.base.summed_ledgers import sum_ledgers
 
-    total = summed(places)
+    total = sum_ledgers(places)
     result: dict[str, object] = {
         "spent": _amounts(*total.spent) | {"readings": _readings(total.readings)},
         "notes": list(total.notes),
@@ -132,7 +132,7 @@ def _sum(places: Sequence[Path]) -> tuple[dict[str, object], list[str]]:
 def _source_lines(source: Source) -> list[str]:
     """Return one source: what it is and what it has spent, then its releases."""
     title, year = str(source.title or ""), str(source.year or "")
-    title = _printable(title if year in title else ", ".join(part for part in (title, year) if part))
+    title = _make_printable(title if year in title else ", ".join(part for part in (title, year) if part))
     spent = f" {_spent_line(source.entries)}" if source.kind == "dataset" else ""
     return [f"{source.path} ({source.kind}{title and f': {title}'}):{spent}", *_entry_lines(source.entries)]
 
@@ -156,7 +156,7 @@ def _as_data(entries: tuple[LedgerEntry, ...]) -> dict[str, object]:
             {
                 "written_at": row.written_at,
                 "kind": row.kind,
-                "release": _printable(row.release),
+                "release": _make_printable(row.release),
                 **(_amounts(row.epsilon, row.delta) if row.is_private and row.has_amounts else _NO_AMOUNTS),
                 "is_private": row.is_private,
                 **({"beside": list(row.beside)} if row.beside else {}),
@@ -164,9 +164,9 @@ def _as_data(entries: tuple[LedgerEntry, ...]) -> dict[str, object]:
                 "readings": _readings(row.readings),
                 "for_release": row.for_release,
                 "reasons": list(row.reasons),
-                "withdrawn": _withdrawn(gone.get(place)),
+                "withdrawn": _describe_withdrawal(gone.get(place)),
             }
-            for place, row in _listed(entries)
+            for place, row in _list_entries(entries)
         ],
     }
 
@@ -187,7 +187,7 @@ def _spent_line(entries: tuple[LedgerEntry, ...]) -> str:
     return f"spent epsilon {float(spent[0]):.6g}, delta {float(spent[1]):.6g} ({allowed})"
 
 
-def _listed(entries: tuple[LedgerEntry, ...]) -> list[tuple[int, LedgerEntry]]:
+def _list_entries(entries: tuple[LedgerEntry, ...]) -> list[tuple[int, LedgerEntry]]:
     """Return the entries that spend, with their positions; a withdrawal is shown with its release."""
     return [(place, row) for place, row in enumerate(entries) if row.kind not in ("budget", "withdrawal")]
 
@@ -205,34 +205,34 @@ def _entry_lines(entries: tuple[LedgerEntry, ...]) -> list[str]:
 
     gone = withdrawals(entries)
     lines = []
-    for place, row in _listed(entries):
+    for place, row in _list_entries(entries):
         stamp = "" if row.for_release else "  not for release: " + "; ".join(row.reasons)
         if place in gone:
-            why = _printable("; ".join(gone[place].reasons))
+            why = _make_printable("; ".join(gone[place].reasons))
             what = "never published" if gone[place].unpublished else "withdrawn, still counted"
             stamp += f"  {what} ({gone[place].written_at}: {why})"
         amounts = _shown_amounts(row)
         names = " and ".join(_SHORT.get(reading.name, reading.name) for reading in row.readings)
-        named = "  ".join(part for part in (row.written_at, _printable(row.release)) if part)
+        named = "  ".join(part for part in (row.written_at, _make_printable(row.release)) if part)
         lines.append(f"  {named}  {amounts}{names and f'  {names}'}{stamp}")
     return lines
 
 
 def _shown_amounts(row: LedgerEntry) -> str:
     if not row.has_amounts:
-        conflict = f"; conflicts with {', '.join(map(_printable, row.beside))}" if row.beside else ""
+        conflict = f"; conflicts with {', '.join(map(_make_printable, row.beside))}" if row.beside else ""
         return f"a table with suppressed cells: no epsilon or delta to add up{conflict}"
     if not row.is_private:
         return "infinite  infinite"
     amounts = f"{float(row.epsilon):.6g}  {float(row.delta):.6g}"
     if row.records is None:
         return amounts
-    other = f"{float(row.records.epsilon):.6g} and {float(row.records.delta):.6g}"
-    beside = f"; beside {', '.join(map(_printable, row.beside))}" if row.beside else ""
-    return f"{amounts}  records, one worker replaced (with or without one worker: {other}{beside})"
+    add_or_remove = f"{float(row.records.epsilon):.6g} and {float(row.records.delta):.6g}"
+    beside = f"; beside {', '.join(map(_make_printable, row.beside))}" if row.beside else ""
+    return f"{amounts}  records, one worker replaced (with or without one worker: {add_or_remove}{beside})"
 
 
-def _withdrawn(entry: LedgerEntry | None) -> dict[str, object] | None:
+def _describe_withdrawal(entry: LedgerEntry | None) -> dict[str, object] | None:
     if entry is None:
         return None
     is_known = not entry.unpublished
@@ -250,6 +250,6 @@ def _readings(readings: tuple[Reading, ...]) -> dict[str, object]:
     }
 
 
-def _printable(name: str) -> str:
+def _make_printable(name: str) -> str:
     """Return a release's name without characters that could break a line or a terminal."""
     return "".join(letter if letter.isprintable() else "?" for letter in name)

@@ -10,7 +10,7 @@ from mapapp.base.errors import UsageError
 from mapapp.base.paths import cache_home, data_home
 from mapapp.base.progress import show_progress
 from mapapp.commands.options import STORE, Option, config_option, json_option, print_result, quiet_option
-from mapapp.commands.source_options import missing_line, plain_file, source_options, wanted_by
+from mapapp.commands.source_options import missing_line, plain_file, read_wanted, source_options
 
 
 @click.command()
@@ -72,7 +72,7 @@ def lodes(
     if as_json and not no_serve:
         raise UsageError("--json: a server has no result; add --no-serve")
     years = (year,) if year is not None else years_in(str(span))
-    plan = plan_years(cache or cache_home(), wanted_by(states, years, options), every=year is not None)
+    plan = plan_years(cache or cache_home(), read_wanted(states, years, options), every=year is not None)
     if not as_json:
         for line in plan.left_out:
             click.echo(line)
@@ -80,11 +80,16 @@ def lodes(
         made, files = make_years(
             plan, output or data_home() / "lodes", refresh=options["refresh"], progress=report
         )
-    paths = [each.path for each in made]
+    paths = [publication.path for publication in made]
     result = {
         "publications": [
-            {"path": str(each.path), "year": each.year, "is_new": each.is_new, "notes": list(each.notes)}
-            for each in made
+            {
+                "path": str(publication.path),
+                "year": publication.year,
+                "is_new": publication.is_new,
+                "notes": list(publication.notes),
+            }
+            for publication in made
         ],
         "left_out": plan.left_out,
         "cache": str(plan.folder),
@@ -92,10 +97,10 @@ def lodes(
     }
     lines = [
         line
-        for each in made
+        for publication in made
         for line in (
-            f"{each.path}: {'made' if each.is_new else 'present'}",
-            *(f"  note  {note}" for note in each.notes),
+            f"{publication.path}: {'made' if publication.is_new else 'present'}",
+            *(f"  note  {note}" for note in publication.notes),
         )
     ]
     lines += missing_line(files)

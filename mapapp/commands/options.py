@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import click
 
-from geodata.text import parsed_toml
+from geodata.text import parse_toml
 from mapapp.base.errors import UsageError
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -102,7 +102,7 @@ def _load_config(context: click.Context, parameter: click.Parameter, path: Path 
     if path is None:
         return
     try:
-        document = parsed_toml(path.read_text(encoding="utf-8"))
+        document = parse_toml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; check the path given to {parameter.opts[0]}") from error
     except ValueError as error:
@@ -133,7 +133,7 @@ def _load_config(context: click.Context, parameter: click.Parameter, path: Path 
 
 
 def _is_list_of_tables(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)
 
 
 def _key(option: click.Option) -> str:
@@ -147,7 +147,7 @@ def _value(path: Path, key: str, option: click.Option, value: object) -> object:
             raise UsageError(f"{path}: {key} is {value!r}; write {key} = true or {key} = false")
         return value
     if option.multiple:
-        return [_text(path, key, each) for each in (value if isinstance(value, list) else [value])]
+        return [_text(path, key, element) for element in (value if isinstance(value, list) else [value])]
     return _text(path, key, value)
 
 

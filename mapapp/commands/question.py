@@ -99,12 +99,12 @@ def question_options(function: Function) -> Function:
 def refuse_beside_setup() -> None:
     """Raise UsageError if the running command got part of a question in addition to a setup."""
     context = click.get_current_context()
-    names = {"analysis", "analyses", *(each.name for each in _question_parameters())}
-    for each in context.command.params:
-        source = context.get_parameter_source(str(each.name))
-        if each.name in names and source is not click.core.ParameterSource.DEFAULT:
+    names = {"analysis", "analyses", *(parameter.name for parameter in _question_parameters())}
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if parameter.name in names and source is not click.core.ParameterSource.DEFAULT:
             raise UsageError(
-                f"--setup and {each.opts[0]} conflict: the setup contains the question; leave one of them out"
+                f"--setup and {parameter.opts[0]} conflict: the setup contains the question; leave one of them out"
             )
 
 
@@ -173,4 +173,4 @@ def _area_of_file(path: Path, within_mi: float | None) -> str:
     from mapapp.question.area_text import Step, area_text, geometries_of, part_of
 
     file = read_area_file(path, with_lines=within_mi is not None)
-    return area_text([Step("+", part_of(each, within_mi)) for each in geometries_of(file, within_mi)])
+    return area_text([Step("+", part_of(geometry, within_mi)) for geometry in geometries_of(file, within_mi)])

@@ -142,10 +142,10 @@ def report(releases: tuple[Path, ...], **options: Option) -> None:
     elif options["batch"] is not None:
         _batch(releases, date, options)
     else:
-        _one(releases, date, options)
+        _write_one(releases, date, options)
 
 
-def _one(paths: tuple[Path, ...], date: datetime.date | None, options: Options) -> None:
+def _write_one(paths: tuple[Path, ...], date: datetime.date | None, options: Options) -> None:
     from mapapp.answers.release import open_releases
     from mapapp.show.reports import write_report
 
@@ -207,11 +207,11 @@ def _parts(releases: list[Release], options: Options) -> list[Part]:
     if not options["setups"]:
         questions = [questions_of_options(options, analysis) for analysis in options["analyses"]]
         print_notes_on_names(releases[0], questions[0])
-        return [part for one in questions for part in parts_of(releases[0], one, options["show"])]
+        return [part for question in questions for part in parts_of(releases[0], question, options["show"])]
     parts = []
     for path in options["setups"]:
         setup = setup_file.read(path)
-        fitted = [setup_file.fitted(setup, release) for release in releases]
+        fitted = [setup_file.fit_setup(setup, release) for release in releases]
         for note in dict.fromkeys(note for _, notes in fitted for note in notes):
             click.echo(note, err=True)
         address = fitted[0][0]
@@ -249,7 +249,7 @@ def _refuse_beside_batch() -> None:
 def _refuse_others(allowed: Collection[str], why: str) -> None:
     """Raise UsageError if an option is given that is not among the allowed ones; `{option}` in `why` is its name."""
     context = click.get_current_context()
-    for each in context.command.params:
-        source = context.get_parameter_source(str(each.name))
-        if each.name not in allowed and source is click.core.ParameterSource.COMMANDLINE:
-            raise UsageError(why.format(option=each.opts[0]))
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if parameter.name not in allowed and source is click.core.ParameterSource.COMMANDLINE:
+            raise UsageError(why.format(option=parameter.opts[0]))

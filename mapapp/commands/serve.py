@@ -201,13 +201,13 @@ def serve_demo(*, port: int | None) -> None:
         first = demo.make(DEFAULT_PRESET, report)
     others = [_Other("published counts", demo.published, ["demo", str(demo.published), "--published"])]
     others += [_other_release(demo, preset) for preset in PRESETS if preset != DEFAULT_PRESET]
-    missing = [other for other in others if not other.path.exists()]
-    made = [other.path for other in others if other.path.exists()]
-    app = create_app([first, *made], awaited=[other.named for other in missing])
+    missing = [publication for publication in others if not publication.path.exists()]
+    made = [publication.path for publication in others if publication.path.exists()]
+    app = create_app([first, *made], awaited=[publication.named for publication in missing])
 
     def make_others() -> None:
-        for other in missing:
-            _make_behind(app, other)
+        for publication in missing:
+            _make_behind(app, publication)
 
     _listen(app, "127.0.0.1", _free_port() if port is None else port, meanwhile=make_others)
 
@@ -228,22 +228,22 @@ def _other_release(demo: Demo, preset: Preset) -> _Other:
     return _Other(preset_words(preset), path, command)
 
 
-def _make_behind(app: Dash, other: _Other) -> None:
+def _make_behind(app: Dash, publication: _Other) -> None:
     """Make a publication of the demo behind the server, which then serves it, too."""
     from mapapp.explore.server import add_release, await_no_more
 
-    named = f"The demo with the {other.named}"
+    named = f"The demo with the {publication.named}"
 
     def done() -> None:
-        add_release(app, other.path, awaited=other.named)
+        add_release(app, publication.path, awaited=publication.named)
         _say(f"{named} is ready: choose it under Release, or compare the two")
 
     def failed(reason: str) -> None:
-        await_no_more(app, other.named)
+        await_no_more(app, publication.named)
         _say(f"{named} could not be made ({reason}); the map goes on without it")
 
     _say(f"{named} is being made behind the map, to compare with")
-    build_behind(other.command, done=done, failed=failed)
+    build_behind(publication.command, done=done, failed=failed)
 
 
 def _say(line: str) -> None:

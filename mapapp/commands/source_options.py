@@ -67,7 +67,7 @@ def source_options(function: Function) -> Function:
     return function
 
 
-def wanted_by(states: Sequence[str], years: Sequence[int], options: Options) -> Wanted:
+def read_wanted(states: Sequence[str], years: Sequence[int], options: Options) -> Wanted:
     """Return the state-years that a command names, and what to have with them.
 
     Raises

@@ -62,7 +62,10 @@ def _lines(axes: Sequence[Axis], rows: Sequence[SweptRow], stamp: str) -> list[s
     drawn = [f"KL drawn {group}" for group in ("all", "small")] if with_draws else []
     table = [[*names, *(head for head, _, _ in columns), *drawn]]
     for row in rows:
-        cells = [*row.axis_values.values(), *(_shown(row.values[key], digits) for _, key, digits in columns)]
+        cells = [
+            *row.axis_values.values(),
+            *(_show_value(row.values[key], digits) for _, key, digits in columns),
+        ]
         cells += [_interval(row, f"kl_drawn_{group}") for group in ("all", "small")] if with_draws else []
         table.append(cells)
     widths = [max(len(line[at]) for line in table) for at in range(len(table[0]))]
@@ -83,12 +86,12 @@ def _scope(rows: Sequence[SweptRow]) -> str:
     )
 
 
-def _shown(value: object, digits: int) -> str:
+def _show_value(value: object, digits: int) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
 def _interval(row: SweptRow, key: str) -> str:
-    mean, low, high = (_shown(row.values[f"{key}{end}"], 4) for end in ("", "_low", "_high"))
+    mean, low, high = (_show_value(row.values[f"{key}{end}"], 4) for end in ("", "_low", "_high"))
     return mean if row.values[f"{key}_low"] is None else f"{mean} [{low}, {high}]"
 
 
@@ -135,10 +138,10 @@ def draw_records_sweep(store: Store, axes: Sequence[Axis], rows: Sequence[SweptR
 
 def _write(content: bytes, path: Path) -> None:
     """Write a picture that only its owner may read."""
-    from geodata.store.atomic_writes import writing_beside
+    from geodata.store.atomic_writes import write_beside
 
-    with writing_beside(path, mode=0o700) as partial_write:
-        with partial_write.writing(path.name, 0o600) as file:
+    with write_beside(path, mode=0o700) as partial_write:
+        with partial_write.write_file(path.name, 0o600) as file:
             file.write_bytes(content)
         partial_write.put_in_place(file)
 
@@ -238,7 +241,7 @@ def sweep(
       commutemap sweep ri.dataset --worker-records --over kept=2,4 --over min-seeds=500,1000,2000 --picture seeds.png
     """
     _require_fitting(worker_records)
-    axes = [_axis(one, SWEPT_OF_RECORDS if worker_records else SWEPT) for one in over]
+    axes = [_axis(axis_text, SWEPT_OF_RECORDS if worker_records else SWEPT) for axis_text in over]
     _check(axes, measuring)
     of_records = partial(_sweep_records, dataset, choice)
     run = of_records if worker_records else partial(_sweep_settings, dataset, setting)
@@ -263,7 +266,7 @@ def _sweep_settings(
         data = _open(dataset, setting)
         settings = swept_settings(data, setting, axes)
         tracts = None if measuring.sample is None else data.sample(measuring.sample)
-        found = run_sweep(
+        swept_rows = run_sweep(
             data,
             settings,
             tracts=tracts,
@@ -271,7 +274,7 @@ def _sweep_settings(
             kept=None if file is None else file.kept,
             report=report,
         )
-        rows, stopped = _collect(found, len(settings), file)
+        rows, stopped = _collect(swept_rows, len(settings), file)
     print_settings(data, axes, rows, len(settings), as_json=as_json)
     if stopped is not None:
         raise click.exceptions.Exit(stopped)
@@ -297,14 +300,14 @@ def _sweep_records(
     with show_progress(quiet=quiet) as report:
         real = RecordWorkers.open(dataset, report)
         choices = swept_choices(real, choice, axes, report=report)
-        found = run_records_sweep(
+        swept_rows = run_records_sweep(
             real,
             choices,
             draws=measuring.seeds or _DRAWS_OF_RECORDS,
             kept=None if file is None else file.kept,
             report=report,
         )
-        rows, stopped = _collect(found, len(choices), file)
+        rows, stopped = _collect(swept_rows, len(choices), file)
     result = sweep_dict(real.store.path, axes, rows, len(choices))
     print_result(result, sweep_lines(axes, rows), as_json=as_json)
     if stopped is not None:
@@ -313,11 +316,13 @@ def _sweep_records(
         draw_records_sweep(real.store, axes, rows, measuring.picture)
 
 
-def _collect(found: Iterable[SweptRow], n: int, file: SweepFile | None) -> tuple[list[SweptRow], int | None]:
+def _collect(
+    swept_rows: Iterable[SweptRow], n: int, file: SweepFile | None
+) -> tuple[list[SweptRow], int | None]:
     """Collect rows, each in the file as soon as it is measured; an exit code if the analyst stops the sweep."""
     rows: list[SweptRow] = []
     try:
-        for row in found:
+        for row in swept_rows:
             rows.append(row)
             if file is not None:
                 file.append(row)
@@ -382,10 +387,10 @@ def _check(axes: Sequence[Axis], measuring: Measuring) -> None:
 def _open(dataset: Path, setting: ReleaseOptions) -> AnalystData:
     from geodata.store.store import open_store
     from mapapp.analyst.validity.confidential_parts import AnalystData
-    from mapapp.kinds.release.make.last_release import with_last_release
+    from mapapp.kinds.release.make.last_release import add_last_release
 
     store = open_store(dataset, "dataset")
     if setting.prior_release is not None:
         # Nothing measured here is released, so any earlier release may be used.
-        store = with_last_release(store, setting.prior_release, for_release=False)
+        store = add_last_release(store, setting.prior_release, for_release=False)
     return AnalystData(store)

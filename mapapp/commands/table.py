@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("dataset", type=STORE)
 @click.argument("table", type=STORE)
-@declared_options(one=TableOptions, decision=DecisionOptions)
+@declared_options(options=TableOptions, decision=DecisionOptions)
 @click.option(
     "--dry-run",
     is_flag=True,
@@ -54,7 +54,7 @@ def table(
     /,
     dataset: Path,
     table: Path,
-    one: TableOptions,
+    options: TableOptions,
     decision: DecisionOptions,
     dry_run: bool,
     beside: tuple[Path, ...],
@@ -81,12 +81,12 @@ def table(
     """
     from mapapp.kinds.tables.make import run
 
-    specs = _specs(one, context.meta.get(ENTRIES, ()))
+    specs = _specs(options, context.meta.get(ENTRIES, ()))
     choice = replace(_choice(specs, decision), beside=beside, test_key=test_key)
     if dry_run:
         with show_progress(quiet=quiet) as report:
-            found = run.dry_run(dataset, choice, report=report)
-        print_result(_expected_data(found), _expected_lines(found), as_json=as_json)
+            expected = run.dry_run(dataset, choice, report=report)
+        print_result(_expected_data(expected), _expected_lines(expected), as_json=as_json)
         return
     with show_progress(quiet=quiet) as report:
         outcome = run.make_table(dataset, table, choice, report=report)
@@ -95,15 +95,15 @@ def table(
         raise UsageError(f"{table}: {outcome.breach}")
 
 
-def _specs(one: TableOptions, entries: Sequence[Mapping[str, object]]) -> tuple[TableSpec, ...]:
+def _specs(options: TableOptions, entries: Sequence[Mapping[str, object]]) -> tuple[TableSpec, ...]:
     """The tables of the options, or of the `[[table]]` entries of a file."""
     from mapapp.kinds.tables.make.spec import TableSpec
 
-    given = {option.flag: getattr(one, name) for name, option in ONE_TABLE.items()}
+    given = {option.flag: getattr(options, name) for name, option in ONE_TABLE.items()}
     if not entries:
         return (TableSpec.from_options(given),)
     for name, option in ONE_TABLE.items():
-        if getattr(one, name) != option.default:
+        if getattr(options, name) != option.default:
             raise UsageError(f"--{option.flag} with [[table]] entries: each entry has its own; leave it out")
     return tuple(map(TableSpec.from_entry, entries))
 
@@ -130,21 +130,21 @@ def _choice(specs: tuple[TableSpec, ...], decision: DecisionOptions) -> Choice:
     )
 
 
-def _expected_data(found: ExpectedForest) -> dict[str, object]:
+def _expected_data(expected: ExpectedForest) -> dict[str, object]:
     return {
-        "cells": found.n_cells,
-        "decisions": found.n_decisions,
-        "expected_released": int(found.releasable.sum()),
-        "share_of_cells": found.share_of_cells,
-        "share_of_people": found.share_of_people,
+        "cells": expected.n_cells,
+        "decisions": expected.n_decisions,
+        "expected_released": int(expected.releasable.sum()),
+        "share_of_cells": expected.share_of_cells,
+        "share_of_people": expected.share_of_people,
     }
 
 
-def _expected_lines(found: ExpectedForest) -> list[str]:
-    tables = [f"{part.plan.spec.shown_title}: {part.plan.n_cells:,} cells" for part in found.parts]
+def _expected_lines(expected: ExpectedForest) -> list[str]:
+    tables = [f"{part.plan.spec.shown_title}: {part.plan.n_cells:,} cells" for part in expected.parts]
     return [
         *tables,
-        f"  expected         {int(found.releasable.sum()):,} cells released ({found.share_of_cells:.1%}), with "
-        f"{found.share_of_people:.1%} of the people, if the prior fits",
+        f"  expected         {int(expected.releasable.sum()):,} cells released ({expected.share_of_cells:.1%}), with "
+        f"{expected.share_of_people:.1%} of the people, if the prior fits",
         "  dry run: nothing was spent, decided, or written, and no home was read",
     ]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class _Measured(NamedTuple):
     """What was measured: the result, its lines for a person, and how to draw it into a file."""
 
-    found: Validity | RecordsValidity
+    validity: Validity | RecordsValidity
     lines: list[str]
     draw: Callable[[Path], None]
 
@@ -83,11 +83,11 @@ def validate(
         measured = measure(dataset, release, n_tracts, report)
         if csv_path is not None:
             report("writing tables", 0, 0)
-            write_csv(measured.found, csv_path)
+            write_csv(measured.validity, csv_path)
         if picture_path is not None:
             report("drawing the picture", 0, 0)
             measured.draw(picture_path)
-    print_result(measured.found.to_dict(), measured.lines, as_json=as_json)
+    print_result(measured.validity.to_dict(), measured.lines, as_json=as_json)
 
 
 def _measure_release(dataset: Path, release: Path, n_tracts: int | None, report: Report) -> _Measured:
@@ -95,10 +95,10 @@ def _measure_release(dataset: Path, release: Path, n_tracts: int | None, report:
     from mapapp.analyst.validity.validity import AnalystData, measure_release
 
     data = AnalystData.open(dataset)
-    found = measure_release(
+    validity = measure_release(
         data, release, tracts=None if n_tracts is None else data.sample(n_tracts), report=report
     )
-    return _Measured(found, validity_lines(found), partial(write_picture, found))
+    return _Measured(validity, validity_lines(validity), partial(write_picture, validity))
 
 
 def _measure_records(dataset: Path, records: Path, n_tracts: int | None, report: Report) -> _Measured:
@@ -109,5 +109,5 @@ def _measure_records(dataset: Path, records: Path, n_tracts: int | None, report:
         raise UsageError(
             f"--sample {n_tracts}: worker records are always measured whole; leave the option out for {records}"
         )
-    found = measure_records(dataset, records, report=report)
-    return _Measured(found, found.lines(), partial(write_records_picture, found))
+    validity = measure_records(dataset, records, report=report)
+    return _Measured(validity, validity.lines(), partial(write_records_picture, validity))

@@ -276,7 +276,7 @@ def _prepare(
 
     def make_ready() -> None:
         # A step may take minutes on a large release, so its loops also check whether the server is stopping.
-        with suppress(Refused), watch.watching(Watch(stopping.is_set, math.inf)):
+        with suppress(Refused), watch.watch_work(Watch(stopping.is_set, math.inf)):
             for step in steps:
                 watch.check()
                 step()

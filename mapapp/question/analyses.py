@@ -51,11 +51,11 @@ class Analysis:
     shows_chosen_end: bool = False
 
 
-def _by_name(entries: Iterable[Analysis]) -> dict[str, Analysis]:
+def _index_by_name(entries: Iterable[Analysis]) -> dict[str, Analysis]:
     return {entry.name: entry for entry in entries}
 
 
-ANALYSES: Final = _by_name(
+ANALYSES: Final = _index_by_name(
     (
         Analysis(
             name="destinations",

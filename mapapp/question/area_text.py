@@ -168,7 +168,7 @@ class Shape:
     @classmethod
     def of(cls, polygon: shapely.Geometry) -> Shape:
         """Make a shape from a polygon in degrees, rounded to 0.00001."""
-        return cls(area_shapes.polygon_text(area_shapes.mended(polygon)))
+        return cls(area_shapes.polygon_text(area_shapes.mend_polygon(polygon)))
 
     def __str__(self) -> str:
         return f"shape:{self.text}"
@@ -188,7 +188,7 @@ class Line:
     lines: shapely.Geometry = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lines", corridors.unwrapped(area_shapes.lines_of(self.text)))
+        object.__setattr__(self, "lines", corridors.unwrap_lines(area_shapes.lines_of(self.text)))
 
     @classmethod
     def of(cls, lines: shapely.Geometry) -> Line:
@@ -313,7 +313,7 @@ def ring_areas(lon_deg: float, lat_deg: float, radii_mi: Sequence[float]) -> lis
     return [(Step("+", Circle(lon_deg, lat_deg, *pair)),) for pair in zip(inner, radii, strict=True)]
 
 
-def widened(steps: Sequence[Step], miles: float) -> tuple[Step, ...]:
+def widen_area(steps: Sequence[Step], miles: float) -> tuple[Step, ...]:
     """Return an area with a corridor around each unit, box and shape that it adds; an earlier corridor is replaced.
 
     What is removed or intersected stays as it is.
@@ -324,7 +324,7 @@ def widened(steps: Sequence[Step], miles: float) -> tuple[Step, ...]:
         If the distance is not allowed, or nothing that is added can have a corridor.
     """
 
-    def wider(step: Step) -> Step:
+    def widen_part(step: Step) -> Step:
         of = step.part.of if isinstance(step.part, Corridor) else step.part
         if step.sign != "+":
             return step
@@ -337,7 +337,7 @@ def widened(steps: Sequence[Step], miles: float) -> tuple[Step, ...]:
 
     if all(step.sign != "+" for step in steps):
         raise UsageError(f"area {_short(area_text(steps))}: it adds nothing to be near; give a unit first")
-    return tuple(wider(step) for step in steps)
+    return tuple(widen_part(step) for step in steps)
 
 
 def polygon_of(part: Circle | Box | Shape) -> shapely.Geometry:

@@ -129,14 +129,14 @@ def _count(field: Field, value: object) -> int:
     return value
 
 
-def _listed(value: object) -> list[object]:
+def _read_list(value: object) -> list[object]:
     if not isinstance(value, list):
         raise NotAllowed("a list")
     return value
 
 
 def _steps(field: Field, value: object) -> tuple[str, ...]:
-    steps = _listed(value)
+    steps = _read_list(value)
     if len(steps) > MAX_PARTS:
         raise NotAllowed(field.allowed)
     # As long as commands and batch files allow, because a report on such an area contains it as a setup.
@@ -148,7 +148,7 @@ def _steps(field: Field, value: object) -> tuple[str, ...]:
 
 def _miles(field: Field, value: object) -> tuple[float, ...]:
     try:
-        return check_edges(map(number_or_nan, _listed(value)))
+        return check_edges(map(number_or_nan, _read_list(value)))
     except NotAllowed:
         raise
     except UsageError:
@@ -163,7 +163,7 @@ def number_or_nan(value: object) -> float:
 
 
 def _bands(field: Field, value: object) -> tuple[int, ...]:
-    given = _listed(value)
+    given = _read_list(value)
     bands = [band for band in given if isinstance(band, int) and not isinstance(band, bool) and band in BANDS]
     if len(bands) < len(given):
         raise NotAllowed(field.allowed)
@@ -172,7 +172,7 @@ def _bands(field: Field, value: object) -> tuple[int, ...]:
 
 def _attributes(field: Field, value: object) -> tuple[str, ...]:
     try:
-        return attribute_texts(_listed(value))
+        return attribute_texts(_read_list(value))
     except NotAllowed:
         raise
     except UsageError:
@@ -180,8 +180,8 @@ def _attributes(field: Field, value: object) -> tuple[str, ...]:
 
 
 def _names(field: Field, value: object) -> tuple[str, ...]:
-    names = [name for name in _listed(value) if is_attribute_name(name)]
-    if len(names) < len(_listed(value)) or len(set(names)) > MAX_NAMES:
+    names = [name for name in _read_list(value) if is_attribute_name(name)]
+    if len(names) < len(_read_list(value)) or len(set(names)) > MAX_NAMES:
         raise NotAllowed(field.allowed)
     return tuple(dict.fromkeys(map(str, names)))
 
@@ -228,11 +228,11 @@ _CHECKS: Final = {
 }
 
 
-def _by_name(*fields: Field) -> dict[str, Field]:
+def _index_by_name(*fields: Field) -> dict[str, Field]:
     return {field.name: field for field in fields}
 
 
-QUESTION: Final = _by_name(
+QUESTION: Final = _index_by_name(
     Field(
         name="analysis",
         kind="choice",
@@ -348,7 +348,7 @@ QUESTION: Final = _by_name(
 )
 """The fields of :class:`mapapp.question.question.Question`, by name."""
 
-VIEW: Final = _by_name(
+VIEW: Final = _index_by_name(
     Field(
         name="show",
         kind="choice",

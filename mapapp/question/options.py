@@ -57,11 +57,11 @@ def _of_field(field: str, *, name: str = "", default: str = "") -> Option:
     )
 
 
-def _by_name(*options: Option) -> dict[str, Option]:
+def _index_by_name(*options: Option) -> dict[str, Option]:
     return {option.name: option for option in options}
 
 
-OPTIONS: Final = _by_name(
+OPTIONS: Final = _index_by_name(
     Option(
         name="area",
         kind="areas",

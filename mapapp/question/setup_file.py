@@ -154,7 +154,7 @@ def load(
         If the file cannot be read, is not a setup, has an unknown version, or needs something that the release does not
         have.
     """
-    return fitted(read(source), release, leave_out=leave_out)
+    return fit_setup(read(source), release, leave_out=leave_out)
 
 
 def read(source: str | Path | bytes) -> Setup:
@@ -183,7 +183,7 @@ def read(source: str | Path | bytes) -> Setup:
     return _setup(document)
 
 
-def fitted(setup: Setup, release: Opened, *, leave_out: bool = False) -> tuple[Address, tuple[str, ...]]:
+def fit_setup(setup: Setup, release: Opened, *, leave_out: bool = False) -> tuple[Address, tuple[str, ...]]:
     """Return a setup's address and notes for a release; see :func:`load`."""
     notes = []
     made = setup.release

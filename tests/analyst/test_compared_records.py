@@ -111,7 +111,9 @@ def test_flows_are_a_release_with_the_test_key(
     assert [each.name for each in flows.attributes] == [
         "work_puma", "home_puma", "industry", "earnings", "age", "work_tract", "distance_band",
     ]  # fmt: skip
-    released = data.store.with_table("jobs", open_store(demo_release, "release", verify=False).table("jobs"))
+    released = data.store.replace_table(
+        "jobs", open_store(demo_release, "release", verify=False).table("jobs")
+    )
     attributes = attributes_over(data.store, WorkerSchema())
     rows = np.concatenate(list(read_codes(released, attributes, table="jobs")))
     for one, other in ((rows, flows.drawn), (rows[:, [0, 2, 3, 4]], flows.real[:, [0, 2, 3, 4]])):

@@ -29,7 +29,7 @@ from mapapp.analyst.validity.tract_workers import read_panel
 from mapapp.analyst.validity.validity import Validity, measure_setting
 from mapapp.base.errors import UsageError
 from mapapp.kinds.base.geography import read_workplaces
-from mapapp.kinds.base.option import with_values
+from mapapp.kinds.base.option import replace_values
 from mapapp.kinds.release.choose.setting_choice import Choice
 from mapapp.kinds.release.make.options import ReleaseOptions
 from mapapp.kinds.release.make.run import run_synthesis
@@ -49,7 +49,7 @@ def axis(name: str, *values: Any) -> Axis:
 def swept(
     data: AnalystData, *axes: Axis, options: dict[str, Any] | None = None, **how: Any
 ) -> list[SweptRow]:
-    settings = swept_settings(data, with_values(OPTIONS, options or {}), axes)
+    settings = swept_settings(data, replace_values(OPTIONS, options or {}), axes)
     return list(run_sweep(data, settings, tracts=data.sample(3), **how))
 
 
@@ -210,7 +210,7 @@ def test_what_is_kept_is_not_measured_again(
 def test_another_dataset_is_another_measurement(data: AnalystData) -> None:
     (setting,) = swept_settings(data, OPTIONS, [axis("epsilon", "4")])
     other = AnalystData(
-        data.store.with_table("prior", data.store.table("prior").iloc[1:], last_release={"release": "r"})
+        data.store.replace_table("prior", data.store.table("prior").iloc[1:], last_release={"release": "r"})
     )
     assert sweep.fingerprint(data, setting, None, 0) != sweep.fingerprint(other, setting, None, 0)
 

@@ -129,10 +129,10 @@ def test_a_dataset_measured_against_itself_is_perfect(
 ) -> None:
     """A release whose jobs are the real ones: every drawn measure says that nothing moved."""
     from geodata.store.schema import PUBLIC_TABLES
-    from geodata.store.store import open_store, writing_store
+    from geodata.store.store import open_store, write_store
 
     release = open_store(demo_release, "release")
-    with writing_store(tmp_path / "r", "release") as writer:
+    with write_store(tmp_path / "r", "release") as writer:
         for table in PUBLIC_TABLES:
             writer.copy_table(release, table.name)
         writer.table("jobs", data.store.table("jobs"))

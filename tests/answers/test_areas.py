@@ -35,7 +35,7 @@ from mapapp.question.area_text import (
     parse_area,
     polygon_of,
     ring_areas,
-    widened,
+    widen_area,
 )
 from tests.releases import ELSEWHERE, write_release
 
@@ -72,7 +72,7 @@ def test_text_and_steps_are_the_same(steps: Any) -> None:
 @given(st.lists(st.tuples(st.floats(-179, 179), st.floats(-89, 89)), min_size=3, max_size=30))
 def test_polygons_survive_as_text(places: Any) -> None:
     try:
-        shape = area_shapes.mended(shapely.Polygon(numpy.round(places, 5)))
+        shape = area_shapes.mend_polygon(shapely.Polygon(numpy.round(places, 5)))
     except GeometryError:
         return
     back = area_shapes.polygon_of(area_shapes.polygon_text(shape))
@@ -147,7 +147,7 @@ def test_the_index_finds_the_boxes_that_meet_a_rectangle_and_no_others(seed: int
         west, south = random.uniform(-1.5, 1.5, 2)
         east, north = numpy.array([west, south]) + random.choice([0.0, 0.01, 0.5, 4.0], 2)
         meets = (bounds[0] <= east) & (bounds[2] >= west) & (bounds[1] <= north) & (bounds[3] >= south)
-        assert index.meeting((west, south, east, north)).tolist() == numpy.flatnonzero(meets).tolist()
+        assert index.find_meeting((west, south, east, north)).tolist() == numpy.flatnonzero(meets).tolist()
 
 
 def test_a_drawn_step_tests_only_nearby_blocks(areas: Areas, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +194,7 @@ def test_what_meets_a_border_meets_the_rectangle_of_one_of_its_pieces(seed: int)
     middle = random.uniform(-1.3, 1.3, (2, 300))
     bounds = numpy.concatenate([middle - 0.01, middle + 0.01])
     meets = shapely.intersects(shapely.boundary(shape), shapely.box(*bounds))
-    found = BoxIndex(bounds).meeting_any(border_boxes(shape))
+    found = BoxIndex(bounds).find_meeting_any(border_boxes(shape))
     assert set(numpy.flatnonzero(meets)) <= set(found.tolist())
 
 
@@ -225,16 +225,16 @@ def test_a_shape_whose_edges_cross_everywhere_is_refused_before_it_is_repaired(
     scribble = shapely.Polygon(random.uniform(-1, 1, (1_500, 2)))
     monkeypatch.setattr(shapely, "make_valid", None)
     with pytest.raises(GeometryError, match="overlap or cross in too many places"):
-        area_shapes.mended(scribble)
+        area_shapes.mend_polygon(scribble)
 
 
 def test_shapes_that_cross_themselves_a_few_times_are_accepted() -> None:
     x = numpy.arange(400) / 400
     hatched = shapely.Polygon([*zip(x, x % 0.005 * 200, strict=True), (1, -1), (0, -1)])
-    assert area_shapes.mended(hatched).area > 0
+    assert area_shapes.mend_polygon(hatched).area > 0
     turn = numpy.linspace(0, 8 * numpy.pi, 500)[:-1]  # four loops around the same middle
     loops = shapely.Polygon(numpy.column_stack([numpy.cos(turn) * (1 + turn / 50), numpy.sin(turn)]))
-    assert shapely.is_valid(area_shapes.mended(loops))
+    assert shapely.is_valid(area_shapes.mend_polygon(loops))
 
 
 def test_rings_partition_their_circle(areas: Areas) -> None:
@@ -404,14 +404,14 @@ def test_corridors_have_names(areas: Areas) -> None:
 def test_an_area_is_widened_where_it_adds() -> None:
     steps = parse_area("county:1 +box:1,2,3,4 -stplc:5 &circle:1,2,3 +near:county:6,9")
     text = "near:county:1,2.5 +near:box:1,2,3,4,2.5 -stplc:5 &circle:1,2,3 +near:county:6,2.5"
-    assert area_text(widened(steps, 2.5)) == text
+    assert area_text(widen_area(steps, 2.5)) == text
     for area, said in (
         ("circle:1,2,3", "radius of its own"),
         ("all", "nothing around it"),
         ("-county:1", "adds nothing"),
     ):
         with pytest.raises(UsageError, match=said):
-            widened(parse_area(area), 1)
+            widen_area(parse_area(area), 1)
 
 
 def test_a_drawn_part_of_two_areas_is_found_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,7 @@ def test_menus_headlines_and_captions_use_these_names(views: Views, address: Add
     )
     assert earlier in menus
     assert later in menus
-    found = served_answers.changed(
+    found = served_answers.compare_releases(
         views.releases["old"], views.releases["new"], settled(views.releases["new"], address.question)
     )
     assert found.names == (earlier, later)
@@ -119,7 +119,7 @@ def test_two_releases_of_one_year_differ_and_do_not_change(of_one_year: Views) -
     )
     assert tuple(names_of([first, second]).values()) == names
     question = Question(areas=AREA, layer="tract")
-    found = served_answers.changed(first, second, settled(second, question))
+    found = served_answers.compare_releases(first, second, settled(second, question))
     assert (found.names, found.about.year) == (names, "2019")
     report = build([first, second], [Part(question)])
     described = [one for one in report.answers if one.name.startswith("change")]
@@ -214,13 +214,13 @@ def test_every_difference_has_its_error(demo_release: Path) -> None:
     one, other = (Release.open(demo_release, slug) for slug in ("one", "other"))
     county = one.comparison(layer="county").units["unit_id"].iloc[0]
     state = Question(areas=(f"county:{county}",), layer="county")
-    found = served_answers.changed_with_errors(one, other, settled(other, state))
+    found = served_answers.compare_with_errors(one, other, settled(other, state))
     number = found.numbers()["workers"]
     assert number["expected_error"] == math.hypot(*[found.after.workers.expected_error] * 2)  # type: ignore[attr-defined]  # a Result of this analysis has workers
     table = answer_tables.table(found, every=False)
     assert table["heads"][-2:] == ["Difference", "±"]
     far = Question(areas=state.areas, analysis="distance-direction")
-    moved = served_answers.changed_with_errors(one, other, settled(other, far))
+    moved = served_answers.compare_with_errors(one, other, settled(other, far))
     assert moved.numbers()["median_mi"]["expected_error"] > 0
     page = json.dumps(answer.tiles(moved), default=lambda part: part.to_plotly_json(), ensure_ascii=False)
     assert "difference in median distance" in page

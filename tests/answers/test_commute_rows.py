@@ -42,10 +42,10 @@ def test_rows_are_those_listed(kind: str, ends: list[int], some: set[int], part:
     every = np.array(sorted(some), dtype=np.int64)
     mark = np.isin(np.arange(N_ROWS), every)
     assert commute_rows.n_of(rows) == len(listed)
-    assert commute_rows.at(COLUMN, rows).tolist() == COLUMN[listed].tolist()
+    assert commute_rows.take_rows(COLUMN, rows).tolist() == COLUMN[listed].tolist()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(commute_rows, "PART", part)
-        parts = list(commute_rows.in_parts(COLUMN, rows))
+        parts = list(commute_rows.split_column(COLUMN, rows))
         marked = commute_rows.is_marked(mark, np.arange(N_ROWS), rows)
     assert [value for each in parts for value in each.tolist()] == COLUMN[listed].tolist()
     assert {each.size for each in parts[:-1]} <= {part}
@@ -53,11 +53,11 @@ def test_rows_are_those_listed(kind: str, ends: list[int], some: set[int], part:
     assert commute_rows.is_among(COLUMN, rows, [3, 26]).tolist() == np.isin(COLUMN[listed], [3, 26]).tolist()
     places = np.flatnonzero(marked)
     assert commute_rows.numbers(rows, places).tolist() == [listed[place] for place in places]
-    assert _numbers(commute_rows.kept(rows, marked)) == [listed[place] for place in places]
+    assert _numbers(commute_rows.keep_rows(rows, marked)) == [listed[place] for place in places]
     if not isinstance(rows, np.ndarray):
         assert commute_rows.places_among(rows, every).tolist() == places.tolist()
 
 
 def _numbers(rows: Any) -> list[int]:
-    found: list[int] = commute_rows.at(np.arange(N_ROWS), rows).tolist()
+    found: list[int] = commute_rows.take_rows(np.arange(N_ROWS), rows).tolist()
     return found

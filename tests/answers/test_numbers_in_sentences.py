@@ -21,7 +21,7 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.geography.distance import bearing_deg, distance_mi
 from geodata.importing.importing import import_dataset, write_dataset
 from geodata.sources.recognize import sources_in
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers.analyses.entries import entry_of
 from mapapp.answers.analyses.entry import text_of
 from mapapp.answers.findings.findings import findings
@@ -183,7 +183,9 @@ def named_units(answer: Result, rows: Any, column: str) -> dict[str, int]:
 def covered_of(case: Case) -> str:
     """Where all the counted people work, in the words of a sentence."""
     states = case.release.store.table("states").set_index("state_id")["name"]
-    return f"in {listed([str(states[state]) for state in sorted(case.workers['work_state_id'].unique())])}"
+    return (
+        f"in {list_names([str(states[state]) for state in sorted(case.workers['work_state_id'].unique())])}"
+    )
 
 
 def ask(case: Case, analysis: str, *args: Any, **kwargs: Any) -> tuple[Any, tuple[str, ...]]:

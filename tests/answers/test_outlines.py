@@ -14,7 +14,7 @@ import pytest
 import shapely
 
 from commutemap import Release, open_release
-from mapapp.answers.areas.outlines import Outlines, dissolved
+from mapapp.answers.areas.outlines import Outlines, dissolve_shapes
 
 LAYERS = ("county", "tract", "puma", "stplc", "zcta", "bgrp", "ctycsub")
 
@@ -115,7 +115,7 @@ def test_a_damaged_layer_is_made_again(release: Release) -> None:
 
 def united(*shapes: Any, groups: list[int] | None = None) -> Any:
     group = numpy.array(groups or [0] * len(shapes), dtype=numpy.int64)
-    return dissolved(numpy.array(shapes, dtype=object), group)[0]
+    return dissolve_shapes(numpy.array(shapes, dtype=object), group)[0]
 
 
 def test_crumbs_between_cells_are_left_out() -> None:

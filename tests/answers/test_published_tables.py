@@ -9,7 +9,7 @@ import pytest
 from geodata.errors import StoreError
 from geodata.store.manifest import read_manifest
 from mapapp.kinds.tables.read import words
-from mapapp.kinds.tables.read.published import Cell, PublishedTable, with_reasons
+from mapapp.kinds.tables.read.published import Cell, PublishedTable, add_reasons
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +50,8 @@ def test_cells_after_a_breach_are_suppressed_because_the_table_stopped() -> None
         }
     )
 
-    stopped = with_reasons(cells, stops=True)
-    whole = with_reasons(cells, stops=False)
+    stopped = add_reasons(cells, stops=True)
+    whole = add_reasons(cells, stops=False)
 
     assert stopped["reason"].tolist() == ["", "", "", "stopped", "stopped"]
     assert whole["reason"].tolist() == ["", "", "", "too-small", "not-shown-safe"]

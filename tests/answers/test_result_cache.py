@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mapapp.base.result_cache import ResultCache
-from mapapp.base.watch import Refused, Watch, watching
+from mapapp.base.watch import Refused, Watch, watch_work
 
 
 def test_the_least_recently_used_result_is_evicted_first() -> None:
@@ -89,7 +89,7 @@ def test_a_caller_whose_visitor_has_left_stops_waiting() -> None:
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(cache.get_or_make, "key", make)
         assert began.wait(60)
-        with watching(Watch(lambda: True, 60)), pytest.raises(Refused):
+        with watch_work(Watch(lambda: True, 60)), pytest.raises(Refused):
             cache.get_or_make("key", lambda: 2)
         go_on.set()
         assert first.result(60) == 1

@@ -30,7 +30,7 @@ class Region:
         self.places = pandas.DataFrame({"population": self.population})
         self.place_columns = (*numpy.zeros((2, n_blocks)), numpy.zeros(n_blocks, dtype=bool))
 
-    def with_workplaces(self, blocks: Any) -> Any:
+    def keep_workplaces(self, blocks: Any) -> Any:
         return blocks
 
     def units(self, layer: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers import words
 
 
@@ -18,7 +18,7 @@ from mapapp.answers import words
     ],
 )
 def test_names_are_joined_as_in_a_sentence(names: list[str], text: str) -> None:
-    assert listed(names) == text
+    assert list_names(names) == text
 
 
 def test_only_numbers_of_residents_lack_workers_who_work_elsewhere() -> None:

@@ -39,7 +39,7 @@ def test_a_flow_shows_its_ends_and_the_slider_hides_the_small_ones(visit: Visit)
     visit.wait_until("() => location.search.includes('least=')")
     visit.settle()
     visit.wait_until("text => document.querySelector('#map .annotation-text').textContent !== text", before)
-    assert "smaller flows not shown" in page.text_content("#map .annotation-text")
+    assert "smaller flows" in page.text_content("#map .annotation-text"), "a line may end after it"
     assert slider.get_attribute("aria-valuetext") == page.inner_text("#flow-slider output")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from geodata.store.store import open_store
-from mapapp.analyst.workbench.fields import nearest
+from mapapp.analyst.workbench.fields import find_nearest_stop
 from mapapp.analyst.workbench.guard import Access
 from mapapp.analyst.workbench.panels import digits
 from mapapp.analyst.workbench.session import Session
@@ -150,7 +150,7 @@ def test_every_control_moves_the_numbers_and_not_the_camera(visit: Visit, sessio
     n_changed = 0
     for name in NUMBERS:
         stops = CONTROLS[name].stops.split()
-        at = nearest(str(START[name]), stops)
+        at = find_nearest_stop(str(START[name]), stops)
         step = 1 if at + 1 < len(stops) else -1
         moved[name] = stops[at + step]
         visit.page.locator(f"#{name}-slider [role=slider]").press("ArrowRight" if step > 0 else "ArrowLeft")
@@ -257,7 +257,7 @@ def test_work_is_cancelled_from_the_keyboard_while_its_progress_is_drawn(
         "mapapp.analyst.workbench.design_callbacks.design", lambda *given: endless(report=given[-1])
     )
     monkeypatch.setattr(
-        "mapapp.kinds.tables.tune.callbacks._counted", lambda *given: endless(report=given[-1])
+        "mapapp.kinds.tables.tune.callbacks._count_table", lambda *given: endless(report=given[-1])
     )
     monkeypatch.setattr(
         "mapapp.kinds.records.tune.callbacks.draw_variants",

@@ -120,10 +120,10 @@ def test_the_default_preset_refuses_what_means_nothing_to_it(
 
 def test_a_flow_prior_without_flows_is_refused(demo_dataset: Path, tmp_path: Path) -> None:
     from geodata.store.schema import TABLES
-    from geodata.store.store import open_store, writing_store
+    from geodata.store.store import open_store, write_store
 
     store = open_store(demo_dataset, "dataset")
-    with writing_store(tmp_path / "d", "dataset") as writer:
+    with write_store(tmp_path / "d", "dataset") as writer:
         for table in TABLES["dataset"]:
             if table.name == "prior":
                 writer.table("prior", store.table("prior").iloc[:0])

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from geodata.store.atomic_writes import claimed
+from geodata.store.atomic_writes import claim_place
 from geodata.store.store import open_store
 from mapapp.answers.release import names_of
 from mapapp.commands import serve
@@ -97,7 +97,7 @@ def test_what_failed_is_said_in_one_line(demo: Demo) -> None:
         messages.append(reason)
         ended.set()
 
-    with claimed(release):
+    with claim_place(release):
         command = ["synthesize", str(demo.dataset), str(release), "--preset", "onthemap-v3"]
         build_behind.build_behind(command, done=ended.set, failed=failed)
         assert ended.wait(120)

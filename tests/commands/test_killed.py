@@ -14,7 +14,7 @@ import pytest
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.errors import StoreError
-from geodata.store.atomic_writes import claimed
+from geodata.store.atomic_writes import claim_place
 from geodata.store.store import open_store
 from mapapp.kinds.base.ledger import Ledger
 from mapapp.kinds.release.make.run import run_synthesis
@@ -137,7 +137,7 @@ def test_only_one_of_several_runs_to_the_same_place_spends(dataset: Path) -> Non
 
 
 def test_a_run_to_a_place_being_written_spends_nothing(dataset: Path) -> None:
-    with claimed(dataset.parent / "r"):
+    with claim_place(dataset.parent / "r"):
         assert "already being written" in refused("synthesize", dataset, dataset.parent / "r", "-q")
     assert Ledger(dataset).entries() == ()
 

@@ -275,7 +275,7 @@ def test_a_full_disk_is_one_line(site: Site, imports: Imports, monkeypatch: pyte
         def write(self, _: bytes) -> int:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("geodata.sources.downloading._kept", lambda *_: Full())
+    monkeypatch.setattr("geodata.sources.downloading._open_partial", lambda *_: Full())
     assert "cannot write here (No space left on device)" in refusal(site, "ri", "--year", 2022)
     assert imports.calls == []
 

@@ -19,5 +19,5 @@ def draw_with(patch: pytest.MonkeyPatch, find: Callable[[Fraction, int, int], Ta
     patch.setattr(
         mechanism,
         "_laws_drawn",
-        lambda epsilon: lambda points, workers: mechanism._drawn(find(epsilon, points, workers)),
+        lambda epsilon: lambda points, workers: mechanism._reduce_theta(find(epsilon, points, workers)),
     )

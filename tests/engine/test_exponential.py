@@ -290,7 +290,7 @@ def test_theta_is_no_larger_than_in_the_golden_figures(case: dict[str, Any]) -> 
 @pytest.mark.jit_off
 def test_theta_loses_bits_on_the_safe_side() -> None:
     for inverse in (1 << 20, (1 << 40) - 1, (1 << 40) + 12345, int(e_to("25") * 2**20)):
-        numerator, denominator, price = mechanism._drawn(TableLaw(inverse, PRICE_UNITS))
+        numerator, denominator, price = mechanism._reduce_theta(TableLaw(inverse, PRICE_UNITS))
         assert price == PRICE_UNITS
         assert Fraction(numerator, denominator) >= Fraction(1 << 20, inverse)
         assert denominator < 1 << 40

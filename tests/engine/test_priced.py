@@ -55,7 +55,7 @@ def test_a_law_without_a_price_is_searched_for_only_in_doubt(epsilon: str) -> No
     exact = Fraction(epsilon)
     for k in (2, 3, 19, 20, 21, 300, 1873):
         for n in (2, 3, 7, 20):
-            plain, priced = prices.unpriced_law(exact, k, n), prices._priced(exact, k, n)
+            plain, priced = prices.unpriced_law(exact, k, n), prices._find_priced_law(exact, k, n)
             chosen = priced if priced is not None and prices._helps(priced, plain, n, k) else plain
             assert prices.law_of.__wrapped__(exact, k, n) == chosen
             found = normalizers.plain_inverse(n, k, float(least_growth(exact)))
@@ -179,7 +179,7 @@ def test_a_wrong_search_cannot_break_the_promise(monkeypatch: pytest.MonkeyPatch
     epsilon, k, n = Fraction(4), 5, 3
     for price, theta in [(2000, 1e-3), (4000, 1e-6), (3, 0.01), (3800, 0.5), (3800, float("nan")), (0, 0.1)]:
         monkeypatch.setattr(prices, "search_price", lambda *_, found=(price, theta): found)
-        found = prices._priced(epsilon, k, n)
+        found = prices._find_priced_law(epsilon, k, n)
         if found is not None:
             assert twin.priced_partition_ratio(n, k, *fractions_of(found)) <= e_to("4")
 

@@ -181,10 +181,10 @@ def test_work_ends_at_the_next_step_when_its_visitor_has_left(
         lambda self, part: steps.append(part) or members(self, part),  # type: ignore[func-returns-value]  # append, in a lambda
     )
     text = " ".join(f"circle:-70.9,42.{n},1" for n in range(10, 20))
-    with watch.watching(Watch(lambda: len(steps) >= 3, 1e9)), pytest.raises(Refused, match="left"):
+    with watch.watch_work(Watch(lambda: len(steps) >= 3, 1e9)), pytest.raises(Refused, match="left"):
         areas.select(text)
     assert len(steps) == 3
-    with watch.watching(Watch(lambda: False, -1.0)), pytest.raises(Refused, match="too long"):
+    with watch.watch_work(Watch(lambda: False, -1.0)), pytest.raises(Refused, match="too long"):
         areas.select(text)
     assert len(steps) == 3
     assert areas.select(text).n_blocks > 0, "an ended search is begun anew by the next who asks"
@@ -202,7 +202,7 @@ def test_who_waits_for_another_threads_answer_stops_waiting_when_the_visitor_has
     thread = threading.Thread(target=lambda: release.once("key", make), daemon=True)
     thread.start()
     assert making.wait(PATIENCE_S)
-    with watch.watching(Watch(lambda: True, 1e9)), pytest.raises(Refused, match="left"):
+    with watch.watch_work(Watch(lambda: True, 1e9)), pytest.raises(Refused, match="left"):
         release.once("key", make)
     go.set()
     thread.join(PATIENCE_S)

@@ -56,7 +56,7 @@ def _state(views: Views, analysis: Any) -> Address:
 @pytest.mark.parametrize("analysis", DRAWN)
 def test_a_change_has_the_errors_of_both_releases(views: Views, analysis: str) -> None:
     release, before, state = views.releases["now"], views.releases["before"], _state(views, analysis).question
-    found = served_answers.changed_with_errors(before, release, settled(release, state))
+    found = served_answers.compare_with_errors(before, release, settled(release, state))
     table = answer_tables.table(found, every=False)
     page = json.dumps(answer.tiles(found), default=lambda part: part.to_plotly_json(), ensure_ascii=False)
     one = headline_of(found.after).expected_error

@@ -289,7 +289,7 @@ def test_overlaps_are_counted_before_they_are_joined(monkeypatch: pytest.MonkeyP
         shapely.geometry.shape(feature["geometry"]) for feature in json.loads(grid_of_bars(2_000))["features"]
     ]
     with pytest.raises(GeometryError, match="overlap or cross in too many places"):
-        area_reader.joined(shapes)
+        area_reader.join_polygons(shapes)
 
 
 def test_rings_and_vertices_of_all_layers_together_are_counted_before_they_are_repaired(
@@ -301,7 +301,7 @@ def test_rings_and_vertices_of_all_layers_together_are_counted_before_they_are_r
     )
     for layer in ("one", "two"):
         frame.to_file(tmp_path / "a.gpkg", layer=layer)
-    monkeypatch.setattr(area_reader, "mended", None)
+    monkeypatch.setattr(area_reader, "mend_polygon", None)
     for name, most, said in (("MAX_RINGS", 150, "rings"), ("MAX_VERTICES", 600, "vertices")):
         with monkeypatch.context() as patch:
             patch.setattr(area_reader, name, most)

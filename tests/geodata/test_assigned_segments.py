@@ -111,4 +111,4 @@ def test_sources_that_leave_nothing_open(monkeypatch: pytest.MonkeyPatch) -> Non
     alone: Any = {(0, home): [(0, 1, 2)] for home in range(3)}
     found = measure_assigned(source_of(alone))
     assert (found.assigned, found.looked_at, found.changing, found.ruled_out) == (0, 0, 0, 0)
-    assert AssignedSegments.added([found, found]).jobs == 6
+    assert AssignedSegments.add_up([found, found]).jobs == 6

@@ -15,14 +15,14 @@ import pytest
 from geodata.errors import StoreError
 from geodata.store import atomic_writes
 from geodata.store.atomic_writes import (
-    claimed,
+    claim_place,
     clear_abandoned,
     name_of_partial,
     partial_name,
-    writing_beside,
+    write_beside,
 )
 from geodata.store.schema import JOBS, TABLES
-from geodata.store.store import open_store, writing_store
+from geodata.store.store import open_store, write_store
 from tests.geodata.test_store import empty, write
 
 SAME_NUMBER = 4242
@@ -34,10 +34,10 @@ from pathlib import Path
 os.getpid = lambda: {SAME_NUMBER}
 from geodata.errors import StoreError
 from geodata.store.schema import JOBS, TABLES
-from geodata.store.store import writing_store
+from geodata.store.store import write_store
 from tests.geodata.test_store import empty
 try:
-    with writing_store(Path(sys.argv[1]), "dataset") as writer:
+    with write_store(Path(sys.argv[1]), "dataset") as writer:
         for number, table in enumerate(TABLES["dataset"]):
             if number == 5:
                 print("half", flush=True)
@@ -90,11 +90,11 @@ def test_a_killed_run_holds_nothing(tmp_path: Path, other_run: subprocess.Popen[
 
 
 def test_a_place_that_was_taken_meanwhile_is_refused(tmp_path: Path) -> None:
-    with writing_beside(tmp_path / "d") as partial:
+    with write_beside(tmp_path / "d") as partial:
         (tmp_path / "d").mkdir()
         with pytest.raises(StoreError, match="already exists"):
             partial.put_in_place()
-    with pytest.raises(StoreError, match="already exists"), writing_beside(tmp_path / "d"):
+    with pytest.raises(StoreError, match="already exists"), write_beside(tmp_path / "d"):
         pytest.fail("a run that comes second must be refused before it does anything")
     assert names(tmp_path) == ["d"]
 
@@ -158,7 +158,7 @@ def replace_folder(folder: Path) -> None:
 )
 def test_files_of_another_process_are_not_published(tmp_path: Path, change: Callable[[Path], object]) -> None:
     def written() -> None:
-        with writing_store(tmp_path / "d", "dataset") as writer:
+        with write_store(tmp_path / "d", "dataset") as writer:
             for table in TABLES["dataset"]:
                 writer.table(table.name, empty(table))
             change(writer.directory)
@@ -172,7 +172,7 @@ def test_a_file_that_is_there_already_is_not_written_over(tmp_path: Path) -> Non
     (tmp_path / "precious").write_text("kept")
 
     def written() -> None:
-        with writing_store(tmp_path / "d", "dataset") as writer:
+        with write_store(tmp_path / "d", "dataset") as writer:
             (writer.directory / "jobs.parquet").symlink_to(tmp_path / "precious")
             writer.table("jobs", empty(JOBS))
 
@@ -194,19 +194,19 @@ def test_a_dataset_is_for_its_owner_file_by_file_whatever_the_umask_is(tmp_path:
 
 
 def test_a_place_is_claimed_once(tmp_path: Path) -> None:
-    with claimed(tmp_path / "d"):
-        with pytest.raises(StoreError, match="already being written"), claimed(tmp_path / "d"):
+    with claim_place(tmp_path / "d"):
+        with pytest.raises(StoreError, match="already being written"), claim_place(tmp_path / "d"):
             pass
-        with claimed(tmp_path / "e"):
+        with claim_place(tmp_path / "e"):
             pass
-    with claimed(tmp_path / "d"):
+    with claim_place(tmp_path / "d"):
         pass
     assert names(tmp_path) == []
 
 
 def test_what_is_abandoned_is_cleared_and_what_is_written_is_kept(tmp_path: Path) -> None:
     partial_name(tmp_path / "d").mkdir()
-    with writing_beside(tmp_path / "e") as partial:
+    with write_beside(tmp_path / "e") as partial:
         clear_abandoned(tmp_path)
         assert [entry for entry in tmp_path.iterdir() if name_of_partial(entry)] == [partial.folder]
 

@@ -37,7 +37,9 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 def lines(wanted: Wanted) -> list[str]:
     availability = Availability(wanted)
-    return [str(each) for state in wanted.states for each in availability.unpublished(state, wanted.years)]
+    return [
+        str(each) for state in wanted.states for each in availability.list_unpublished(state, wanted.years)
+    ]
 
 
 def without_list(site: Site) -> str:
@@ -57,7 +59,7 @@ def test_the_table_lacks_the_state_years_of_the_documents_and_no_others(site: Si
     for postal in ("ak", "ar", "az", "dc", "ma", "mi", "ms", "nh", "ri", "ca", "wy"):
         wanted = Wanted(states=(postal,), years=tuple(range(2002, last_year + 1)), lodes=lodes, base=base)
         availability = Availability(wanted)
-        found |= {(each.state, each.year) for each in availability.unpublished(postal, wanted.years)}
+        found |= {(each.state, each.year) for each in availability.list_unpublished(postal, wanted.years)}
         assert availability.by == {postal: "table"}
     assert found == expected
 
@@ -107,7 +109,7 @@ def test_the_list_of_the_server_decides_over_the_table(site: Site) -> None:
     """State-years are repaired, and withdrawn: the table, which is of one day, would be wrong about both."""
     wanted = Wanted(states=("ri",), years=(2015, 2016, 2017, 2018, 2019), base=site.base)
     availability = Availability(wanted)
-    found = {each.year: each.nearest for each in availability.unpublished("ri", wanted.years)}
+    found = {each.year: each.nearest for each in availability.list_unpublished("ri", wanted.years)}
     assert found == {2016: 2015, 2017: 2019, 2018: 2019}  # 2017 has no aux file
     assert availability.by == {"ri": "list"}
     assert len(site.asked) == 1

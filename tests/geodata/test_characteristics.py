@@ -45,11 +45,11 @@ def test_both_files_become_one_table(folder: Path, tmp_path: Path) -> None:
     store = open_store(tmp_path / "d", "dataset")
     block = store.table("blocks")["block_id"].to_numpy(dtype=object)
     counts = CharacteristicCounts.of(store)
-    found = counts.cells("work", "S000").of_code("C000")
+    found = counts.cells("work", "S000").blocks_of_code("C000")
     assert dict(zip(block[found[0]], found[1], strict=True)) == WORK
-    found = counts.cells("home", "S000").of_code("CT02")
+    found = counts.cells("home", "S000").blocks_of_code("CT02")
     assert dict(zip(block[found[0]], found[1], strict=True)) == HOME
-    assert not counts.cells("work", "S000").of_code("CT01")[0].size
+    assert not counts.cells("work", "S000").blocks_of_code("CT01")[0].size
     assert not counts.cells("work", "SA01").block.size
     table = store.table("characteristic_counts")
     assert table.equals(table.sort_values(["end", "segment", "code", "block_index"], ignore_index=True))
@@ -90,8 +90,8 @@ def test_segment_files_are_read_beside_those_of_all_workers(folder: Path, tmp_pa
     write_dataset(tmp_path / "d", imported)
     counts = CharacteristicCounts.of(open_store(tmp_path / "d", "dataset"))
     assert [file["segment"] for file in counts.files] == ["S000", "S000", "SA01", "SE03"]
-    assert counts.cells("work", "SA01").of_code("C000")[1].sum() == 12
-    assert counts.cells("work", "SE03").of_code("C000")[1].sum() == 2
+    assert counts.cells("work", "SA01").blocks_of_code("C000")[1].sum() == 12
+    assert counts.cells("work", "SE03").blocks_of_code("C000")[1].sum() == 2
     note = "ri_wac_SE03_JT00_2019.csv: 2 jobs, but the file of all workers has 12 in this segment"
     assert any(text.startswith(note) for text in imported.facts["notes"])
     assert not any("SA01" in text for text in imported.facts["notes"])

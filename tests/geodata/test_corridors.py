@@ -102,7 +102,7 @@ def test_each_place_is_near_its_nearest_piece(seed: int, miles: float, lat: floa
 def test_a_line_across_the_180th_meridian_goes_the_short_way() -> None:
     """Between two of the Aleutian Islands."""
     given = shapely.linestrings([[179.2, 51.4], [-179.3, 51.9]])
-    line = corridors.unwrapped(given)
+    line = corridors.unwrap_lines(given)
     assert shapely.bounds(line)[2] == pytest.approx(180.7)
     lon = np.array([179.99, -179.99, 180.0, -180.0, 0.0, 178.0])
     lat = np.array([51.7, 51.7, 51.65, 51.65, 51.65, 51.5])

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
 from geodata.demo import generate, write_demo
-from geodata.demo.gazetteer import Names, joined, postal_codes
-from geodata.demo.grouping import bisected
+from geodata.demo.gazetteer import Names, join_stem, postal_codes
+from geodata.demo.grouping import bisect_places
 from geodata.demo.sizes import SCALES
 from geodata.errors import GeodataError, StoreError
 from geodata.geography.distance import distance_mi
@@ -330,23 +330,23 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 def test_bisected_parts_are_none_of_them_empty(n_places: int, n_parts: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     n_parts = min(n_parts, n_places)
-    part = bisected(rng.normal(size=(n_places, 2)), rng.random(n_places), n_parts)
+    part = bisect_places(rng.normal(size=(n_places, 2)), rng.random(n_places), n_parts)
     assert set(part) == set(range(n_parts))
 
 
 def test_bisected_parts_weigh_about_the_same() -> None:
     rng = np.random.default_rng(1)
     weight = rng.random(4_000)
-    part = bisected(rng.normal(size=(4_000, 2)), weight, 7)
+    part = bisect_places(rng.normal(size=(4_000, 2)), weight, 7)
     np.testing.assert_allclose(np.bincount(part, weights=weight), weight.sum() / 7, rtol=0.02)
 
 
 def test_names_are_handed_out_once() -> None:
     names = Names(np.random.default_rng(1))
     given = [names.state() for _ in range(9)] + [names.town(coast=n % 2 == 0) for n in range(300)]
-    given += [names.beside("Heronmouth") for _ in range(14)]
+    given += [names.name_neighbor("Heronmouth") for _ in range(14)]
     assert len(set(given)) == len(given)
-    assert joined("Moss", "stead") == "Mosstead"
+    assert join_stem("Moss", "stead") == "Mosstead"
     codes = postal_codes(["Fenland", "Fernmark", "Fellmere", "Fe"])
     assert len(set(codes)) == 4
     assert all(len(code) == 2 for code in codes)

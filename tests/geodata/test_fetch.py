@@ -24,7 +24,7 @@ from geodata.sources.checksums import parse_checksums
 from geodata.sources.downloading import NoConnection, Retry, download
 from geodata.sources.fetch import Fetched, fetch
 from geodata.sources.sources_catalog import Wanted, sources_of
-from geodata.store.atomic_writes import claimed
+from geodata.store.atomic_writes import claim_place
 from tests.geodata import samples
 from tests.geodata.serving import Site, described, serving
 
@@ -439,7 +439,7 @@ def test_what_a_network_lost_for_a_moment_is_not_left_out(
 
 def test_only_one_run_at_a_time_writes_into_a_folder(site: Site, tmp_path: Path) -> None:
     """Two runs would append to one partial file."""
-    with claimed(tmp_path / "sources.json"), pytest.raises(StoreError, match="already being written"):
+    with claim_place(tmp_path / "sources.json"), pytest.raises(StoreError, match="already being written"):
         fetched(site, tmp_path)
     fetched(site, tmp_path)
 

@@ -7,7 +7,7 @@ import pandas
 import pytest
 
 from geodata.sources import placed_jobs
-from geodata.sources.placed_jobs import PlacedJobs, jobs_table, sorted_by_workplace
+from geodata.sources.placed_jobs import PlacedJobs, jobs_table, sort_by_workplace
 from geodata.store.schema import JOBS, N_SEGMENTS, segment_code
 
 N_BLOCKS = 40
@@ -16,7 +16,7 @@ N_BLOCKS = 40
 def some_jobs(seed: int, first: int, after: int, n_rows: int) -> PlacedJobs:
     """Jobs of a file whose workplaces are rows `first` to before `after` of blocks."""
     random = np.random.default_rng(seed)
-    return sorted_by_workplace(
+    return sort_by_workplace(
         random.integers(first, after, n_rows).astype(np.int32),
         random.integers(0, N_BLOCKS, n_rows).astype(np.int32),
         random.integers(0, N_SEGMENTS, n_rows).astype(np.int8),
@@ -70,8 +70,8 @@ def test_files_without_jobs() -> None:
 def test_rows_of_a_file_are_sorted_by_workplace_only_if_they_are_not() -> None:
     destination = np.array([2, 0, 2, 1], np.int32)
     origin, segment = np.arange(4, dtype=np.int32), np.arange(4, dtype=np.int8)
-    jobs = sorted_by_workplace(destination, origin, segment, origin + 1)
+    jobs = sort_by_workplace(destination, origin, segment, origin + 1)
     assert jobs.destination.tolist() == [0, 1, 2, 2]
     assert jobs.origin.tolist() == jobs.segment.tolist() == [1, 3, 0, 2]
-    again = sorted_by_workplace(*jobs)
+    again = sort_by_workplace(*jobs)
     assert again.destination is jobs.destination

@@ -9,7 +9,7 @@ import pytest
 from geodata.errors import SourceFileError, SourceRowError
 from geodata.importing.importing import Imported, import_dataset, write_dataset
 from geodata.sources.recognize import sources_in
-from geodata.store.residents_only import residents_only_states, with_residents_only
+from geodata.store.residents_only import add_residents_only, residents_only_states
 from geodata.store.store import open_store
 from tests.geodata import samples
 from tests.geodata.worker_samples import NEW_YORK, ROWS, lines, write_schema
@@ -91,7 +91,7 @@ def test_an_earlier_dataset_counts_as_residents_only_unless_somebody_commutes_in
     write_dataset(tmp_path / "d", Imported(tables=found.tables, facts=earlier))
     dataset = open_store(tmp_path / "d", "dataset")
     assert residents_only_states(dataset) == ([] if whole else ["44"])
-    assert with_residents_only(dataset).manifest["residents_only"] == residents_only_states(dataset)
+    assert add_residents_only(dataset).manifest["residents_only"] == residents_only_states(dataset)
     inside = (dataset.table("blocks", ["state_id"])["state_id"] == "44").to_numpy()
     homes = np.concatenate(
         [part["origin_index"].to_numpy() for part in dataset.batches("jobs", ["origin_index"])]

@@ -15,7 +15,7 @@ import shapely
 
 from geodata.errors import GeodataError
 from geodata.geography.elsewhere import states
-from geodata.geography.right_places import check_blocks_in_states, outside_state
+from geodata.geography.right_places import are_outside_state, check_blocks_in_states
 from geodata.importing.importing import import_dataset
 from geodata.sources.population import read_population
 from geodata.sources.recognize import sources_in
@@ -250,15 +250,15 @@ def test_two_levels_of_one_census_agree(folder: Path) -> None:
 def test_every_state_has_a_box_with_its_center() -> None:
     for code, state in states().items():
         place = np.array([state.lon_deg]), np.array([state.lat_deg])
-        assert not outside_state(code, *place)[0], state.name
-        assert outside_state(code, place[1], place[0])[0], state.name
-        assert outside_state(code, -place[0], place[1])[0], state.name
+        assert not are_outside_state(code, *place)[0], state.name
+        assert are_outside_state(code, place[1], place[0])[0], state.name
+        assert are_outside_state(code, -place[0], place[1])[0], state.name
 
 
 def test_alaska_crosses_the_180th_meridian_and_codes_of_no_state_are_not_checked() -> None:
     lon, lat = np.array([172.5, 179.9, -179.9, -130.1, 165.0, -120.0, 0.0]), np.full(7, 55.0)
-    assert outside_state("02", lon, lat).tolist() == [False] * 4 + [True] * 3
-    assert not outside_state("86", lon, lat).any()
+    assert are_outside_state("02", lon, lat).tolist() == [False] * 4 + [True] * 3
+    assert not are_outside_state("86", lon, lat).any()
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_alaska_crosses_the_180th_meridian_and_codes_of_no_state_are_not_checked
     ],
 )
 def test_far_places_of_states(code: str, lon_deg: float, lat_deg: float) -> None:
-    assert not outside_state(code, np.array([lon_deg]), np.array([lat_deg])).any()
+    assert not are_outside_state(code, np.array([lon_deg]), np.array([lat_deg])).any()
 
 
 def test_another_country_may_use_the_codes_of_states_under_names_of_its_own() -> None:

@@ -37,7 +37,7 @@ from geodata.store.schema import (
     StoreKind,
     Table,
 )
-from geodata.store.store import open_store, writing_store
+from geodata.store.store import open_store, write_store
 from geodata.store.table_stream import ROW_GROUP_ROWS, TableStream
 from geodata.workers.schema import Attribute
 from tests.tables import write_table
@@ -71,7 +71,7 @@ def ground(n_blocks: int) -> dict[str, list[Any]]:
 
 
 def write(path: Path, kind: StoreKind = "dataset") -> Path:
-    with writing_store(path, kind) as writer:
+    with write_store(path, kind) as writer:
         for table in TABLES[kind]:
             writer.table(table.name, empty(table))
         writer.facts(title="Nowhere", year=2019)
@@ -97,7 +97,7 @@ def test_round_trip(tmp_path: Path) -> None:
 def write_with_roads(path: Path, *, rank: int = 1) -> Path:
     line = shapely.LineString([(-71, 41), (-71.5, 41.5)])
     roads = {"name": ["I- 95"], "rank": np.array([rank], np.int8), "geometry": [line]}
-    with writing_store(path, "dataset") as writer:
+    with write_store(path, "dataset") as writer:
         for table in TABLES["dataset"]:
             writer.table(table.name, empty(table))
         writer.table("roads", geopandas.GeoDataFrame(roads, crs="EPSG:4326"))
@@ -120,7 +120,7 @@ def test_a_store_may_have_some_base_tables(tmp_path: Path) -> None:
     assert store.has_table(ROADS.name)
     assert not store.has_table(LANDMARKS.name)
     assert store.table("roads").geometry.iloc[0].geom_type == "LineString"
-    with writing_store(tmp_path / "copy", "dataset") as writer:
+    with write_store(tmp_path / "copy", "dataset") as writer:
         for table in (*TABLES["dataset"], ROADS):
             writer.copy_table(store, table.name)
     assert (tmp_path / "copy/roads.parquet").read_bytes() == (tmp_path / "d/roads.parquet").read_bytes()
@@ -194,7 +194,7 @@ def test_a_table_holds_its_counts_and_the_geography_of_its_source(tmp_path: Path
 
 def test_a_count_below_the_mark_of_suppression_is_refused(tmp_path: Path) -> None:
     row = filled(TABLE_CELLS, 1).assign(value=-2)
-    with writing_store(tmp_path / "t", "table") as writer:
+    with write_store(tmp_path / "t", "table") as writer:
         for each in TABLES["table"]:
             writer.table(each.name, row if each is TABLE_CELLS else empty(each))
     assert "-2" in refused(tmp_path / "t", "table")
@@ -239,7 +239,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 def test_an_error_half_way_leaves_nothing(tmp_path: Path) -> None:
     with (
         pytest.raises(AssertionError, match="unknown columns"),
-        writing_store(tmp_path / "d", "dataset") as writer,
+        write_store(tmp_path / "d", "dataset") as writer,
     ):
         writer.table("jobs", empty(JOBS).assign(more=1))
     assert list(tmp_path.iterdir()) == []
@@ -248,8 +248,8 @@ def test_an_error_half_way_leaves_nothing(tmp_path: Path) -> None:
 def test_a_store_that_is_being_written_is_not_written_over(tmp_path: Path) -> None:
     place = tmp_path / "twice.release"
     partial_name(place).mkdir()  # of a killed run
-    with writing_store(place, "release") as writer:
-        with pytest.raises(StoreError, match="already being written"), writing_store(place, "release"):
+    with write_store(place, "release") as writer:
+        with pytest.raises(StoreError, match="already being written"), write_store(place, "release"):
             pass
         for table in TABLES["release"]:
             writer.table(table.name, empty(table))
@@ -275,7 +275,7 @@ def some_jobs(n_rows: int, *, mean_size: int = 40) -> pandas.DataFrame:
 
 
 def write_streamed(path: Path, rows: dict[str, list[Any]]) -> Path:
-    with writing_store(path, "dataset") as writer:
+    with write_store(path, "dataset") as writer:
         for table in TABLES["dataset"]:
             with writer.stream(table.name) as stream:
                 for part in rows.get(table.name, []):
@@ -288,7 +288,7 @@ def test_a_streamed_table_is_the_same_however_its_rows_were_divided(tmp_path: Pa
     as_arrays = {name: jobs[name].to_numpy() for name in jobs}
     cuts = [0, 1, 300_001, 300_001, len(jobs)]
     parts = [jobs.iloc[start:stop] for start, stop in pairwise(cuts)]
-    with writing_store(tmp_path / "whole", "dataset") as writer:
+    with write_store(tmp_path / "whole", "dataset") as writer:
         for table in TABLES["dataset"]:
             (frame,) = ({"jobs": [jobs]} | ground(N_BLOCKS)).get(table.name, [empty(table)])
             writer.table(table.name, frame)
@@ -418,7 +418,7 @@ def test_a_stream_that_was_stopped_leaves_nothing(tmp_path: Path) -> None:
 
     with (
         pytest.raises(KeyboardInterrupt),
-        writing_store(tmp_path / "d", "dataset") as writer,
+        write_store(tmp_path / "d", "dataset") as writer,
         writer.stream("jobs") as stream,
     ):
         stream_all(stream, stopped())
@@ -433,7 +433,7 @@ def stream_all(stream: TableStream, parts: Iterator[pandas.DataFrame]) -> None:
 def worker_store(path: Path, codes: list[int]) -> Path:
     sex = Attribute(name="sex", title="Sex", codes=("1", "2"), labels=("Male", "Female"))
     workers = filled(WORKERS, len(codes)).assign(age=1, earnings=1, industry=1, sex=codes)
-    with writing_store(path, "dataset") as writer:
+    with write_store(path, "dataset") as writer:
         writer.facts(title="Nowhere", worker_attributes=[sex.as_fact()])
         land = ground(1)
         for table in TABLES["dataset"]:

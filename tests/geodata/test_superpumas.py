@@ -9,7 +9,7 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodata.geography.superpumas import grouped, neighbors, superpuma_ids
+from geodata.geography.superpumas import group_units, neighbors, superpuma_ids
 
 WIDTH = 6
 
@@ -36,7 +36,7 @@ def test_groups_are_contiguous_and_big_enough(people: list[int]) -> None:
     centre = shapely.get_coordinates(shapely.centroid(shape))
     near = neighbors(centre[:, 0], centre[:, 1], shape)
     population = np.array(people)
-    group = grouped(population, centre[:, 0], centre[:, 1], near, min_population=400_000)
+    group = group_units(population, centre[:, 0], centre[:, 1], near, min_population=400_000)
     sizes = np.bincount(group, weights=population)
     assert (sizes >= 400_000).all() or len(sizes) == 1
     for number in range(len(sizes)):

@@ -19,7 +19,7 @@ from geodata.sources.population import read_population
 from geodata.sources.reading import read_header
 from geodata.sources.recognize import sources_in
 from geodata.store.store import refuse_existing
-from geodata.text import parsed_toml
+from geodata.text import parse_toml
 from geodata.workers.columns import read_worker_columns
 from geodata.workers.file import WorkerFile
 from tests.geodata import samples
@@ -103,7 +103,7 @@ def test_old_line_ends_within_a_header(tmp_path: Path) -> None:
 )
 def test_toml_that_is_nested_too_deep_or_too_long(tmp_path: Path, text: str) -> None:
     with pytest.raises(ValueError, match=r"^[^\n]+$"):
-        parsed_toml(text)
+        parse_toml(text)
     refused(lambda: read_worker_columns(write_schema(tmp_path, text)), SourceFileError, "not TOML")
 
 

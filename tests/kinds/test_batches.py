@@ -16,7 +16,7 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.demo import write_demo
 from geodata.store.schema import BASE_TABLES, TABLES
-from geodata.store.store import open_store, writing_store
+from geodata.store.store import open_store, write_store
 from mapapp.kinds.base import geography
 from mapapp.kinds.base.geography import read_geography, read_workplaces
 from mapapp.kinds.release.certificate.recheck import check_release
@@ -124,7 +124,7 @@ def test_batches_hold_every_tract_and_row_once(dataset: Path, monkeypatch: pytes
 def test_the_order_of_rows_decides_nothing(dataset: Path, tmp_path: Path) -> None:
     store = open_store(dataset, "dataset")
     jobs = store.table("jobs")
-    with writing_store(tmp_path / "shuffled.dataset", "dataset") as writer:
+    with write_store(tmp_path / "shuffled.dataset", "dataset") as writer:
         for table in (*TABLES["dataset"], *BASE_TABLES):
             if table.name != "jobs":
                 writer.copy_table(store, table.name)

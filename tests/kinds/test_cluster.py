@@ -30,7 +30,7 @@ from geodata.store.manifest import MANIFEST
 from geodata.store.store import open_store, sha256_of
 from mapapp.base.errors import UsageError
 from mapapp.kinds.cluster import worker as cluster_worker
-from mapapp.kinds.cluster.connection import connected, require_safe_address
+from mapapp.kinds.cluster.connection import connect_client, require_safe_address
 from mapapp.kinds.cluster.worker import Job
 from mapapp.kinds.release.make.batch import Columns
 from tests.commands.running import commutemap, run_here
@@ -521,7 +521,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with (
         pytest.raises(UsageError, match=r"pip install 'commutemap\[cluster\]'"),
-        connected("127.0.0.1:8786", secret=False),
+        connect_client("127.0.0.1:8786", secret=False),
     ):
         pass
 
@@ -558,7 +558,7 @@ def test_what_is_no_address(address: str) -> None:
 
 def test_a_key_travels_only_in_an_open_parcel() -> None:
     key = SecretKey._from_bytes(KNOWN_KEY, is_test=False)
-    with key.handed_over() as parcel:
+    with key.hand_over() as parcel:
         assert repr(parcel) == "KeyParcel(hidden)"
         arrived = pickle.loads(pickle.dumps(parcel))
     assert isinstance(arrived, SecretKey)

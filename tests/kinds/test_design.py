@@ -13,7 +13,7 @@ from engine.errors import CertificateError, ParameterError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.store.schema import PUBLIC_TABLES
-from geodata.store.store import Store, open_store, writing_store
+from geodata.store.store import Store, open_store, write_store
 from mapapp.kinds.base.geography import read_geography, read_workplaces
 from mapapp.kinds.base.inputs import WorkplaceCounts, read_inputs
 from mapapp.kinds.release.choose.design_by_validity import WHOLE_EARTH_MI, design_parameters
@@ -61,7 +61,7 @@ def with_other_homes(dataset: Store, path: Path) -> Store:
     moved = jobs.groupby(keys, as_index=False)[["count"]].sum()
     blocks = dataset.table("blocks", ["tract_index"])
     moved["origin_index"] = (np.arange(len(moved)) * 7 % len(blocks)).astype(np.int32)
-    with writing_store(path, "dataset") as writer:
+    with write_store(path, "dataset") as writer:
         for table in PUBLIC_TABLES:
             writer.copy_table(dataset, table.name)
         writer.table("jobs", moved[list(jobs.columns)])

@@ -22,9 +22,9 @@ from engine.streams import PublicSeed
 from engine.support.tracts import OriginTracts
 from engine.validity.grid import CELL_RANGE
 from geodata.store.schema import PUBLIC_TABLES
-from geodata.store.store import Store, open_store, writing_store
+from geodata.store.store import Store, open_store, write_store
 from mapapp.answers.release_claims import ParameterClaims
-from mapapp.kinds.base.option import with_values
+from mapapp.kinds.base.option import replace_values
 from mapapp.kinds.release.certificate.exponential import stated_privacy
 from mapapp.kinds.release.choose.design_by_reader_errors import (
     COMPARED_MECHANISMS,
@@ -106,7 +106,7 @@ def test_the_standard_error_is_that_of_towns_deviations() -> None:
 
 def test_what_towns_add_sums_to_the_objective(public: PublicPart) -> None:
     privacy = PrivacyParameters(epsilon="6.5", delta="1e-6", accountant="sound")
-    found = Misplacement(public, BASE).misplaced(privacy, BASE)
+    found = Misplacement(public, BASE).count_misplaced(privacy, BASE)
     assert found.of_town.sum() == pytest.approx(found.share)
     assert found.weight.sum() == pytest.approx(1.0)
     assert found.of_town.size > 1
@@ -262,7 +262,7 @@ def test_a_town_is_where_most_people_of_a_tract_live(dataset: Store, public: Pub
 def test_without_layers_pumas_are_the_towns(dataset: Store, tmp_path: Path) -> None:
     path = tmp_path / "plain.dataset"
     blocks = dataset.table("blocks")
-    with writing_store(path, "dataset") as writer:
+    with write_store(path, "dataset") as writer:
         for name in ("jobs", *(table.name for table in PUBLIC_TABLES if table.name != "blocks")):
             writer.copy_table(dataset, name)
         writer.table("blocks", blocks[[name for name in blocks.columns if not name.startswith("layer_")]])
@@ -438,7 +438,7 @@ def test_cleaning_is_left_out_where_it_would_misplace_more_workers(
     ("options", "open_"), [({}, True), ({"clean": True}, False), ({"clean": False}, False)]
 )
 def test_cleaning_that_is_asked_for_is_not_chosen(options: dict[str, Any], open_: bool) -> None:
-    choice = designed_choice(with_values(ReleaseOptions(), options))
+    choice = designed_choice(replace_values(ReleaseOptions(), options))
     assert choice is not None
     assert choice.cleaning == open_
 

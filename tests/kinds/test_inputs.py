@@ -48,7 +48,7 @@ def test_rows_in_another_order_are_read_whole(dataset: Store) -> None:
         ([*by_destination, "origin_index", *segments], False),
     ):
         rising = [name != "origin_index" or not in_order for name in order]
-        shuffled = dataset.with_table("jobs", jobs.sort_values(order, ascending=rising))
+        shuffled = dataset.replace_table("jobs", jobs.sort_values(order, ascending=rising))
         workplaces = read_workplaces(shuffled, geography, n_batches=1)
         counts = read_counts(shuffled, geography, workplaces, 0)
         assert counts.in_order == in_order
@@ -95,7 +95,7 @@ def in_small_groups(dataset: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     """The same jobs, in row groups that are read one by one."""
     monkeypatch.setattr(reading, "_GROUPS_AT_ONCE", 1)
     monkeypatch.setattr("geodata.store.table_stream.ROW_GROUP_ROWS", 1000)
-    small = dataset.with_table("jobs", dataset.table("jobs"))
+    small = dataset.replace_table("jobs", dataset.table("jobs"))
     assert small.row_ptr("jobs").size >= 5
     return small
 
@@ -123,7 +123,7 @@ def test_rows_that_are_not_sorted_are_not_listed(dataset: Store, falling: str) -
     geography = read_geography(dataset)
     order = ["destination_index", "age", "earnings", "industry"]
     jobs = dataset.table("jobs").sort_values(order, ascending=[name != falling for name in order])
-    shuffled = dataset.with_table("jobs", jobs)
+    shuffled = dataset.replace_table("jobs", jobs)
     found = read_workplaces(shuffled, geography, listed=True)
     plain = read_workplaces(dataset, geography)
     assert found.synthesizers is None

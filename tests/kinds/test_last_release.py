@@ -18,7 +18,7 @@ import pytest
 from engine.parameters import SynthesisParameters
 from geodata.errors import StoreError
 from geodata.store.schema import TABLES
-from geodata.store.store import Store, open_store, sha256_of, writing_store
+from geodata.store.store import Store, open_store, sha256_of, write_store
 from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
 from mapapp.base.errors import UsageError
 from mapapp.commands.cli import run
@@ -26,9 +26,9 @@ from mapapp.kinds.base.ledger import Ledger
 from mapapp.kinds.release.certificate.recheck import check_release
 from mapapp.kinds.release.make.last_release import (
     LAST_RELEASE_CAVEAT,
+    add_last_release,
     check_last_release,
     release_flows,
-    with_last_release,
 )
 from mapapp.kinds.release.make.run import run_synthesis
 from mapapp.kinds.release.make.settings import privacy_of
@@ -218,7 +218,7 @@ def test_the_order_of_flows_decides_nothing(demo_dataset: Path, tmp_path: Path) 
     rows = pandas.concat([prior.assign(weight=prior["weight"] * part) for part in (0.1, 0.3, 1 / 3, 0.7)])
     releases = []
     for seed in (1, 2):
-        with writing_store(tmp_path / f"d{seed}", "dataset") as writer:
+        with write_store(tmp_path / f"d{seed}", "dataset") as writer:
             for table in TABLES["dataset"]:
                 if table.name != "prior":
                     writer.copy_table(store, table.name)
@@ -246,7 +246,7 @@ def test_what_is_not_for_release_makes_nothing_for_release(dataset: Path, last: 
     assert "not for release" in message
     assert not (dataset / "ledger.jsonl").exists()
     with pytest.raises(UsageError, match="not for release"):
-        with_last_release(open_store(dataset, "dataset"), last)
+        add_last_release(open_store(dataset, "dataset"), last)
 
 
 @pytest.mark.parametrize("prior", ["gravity", "uniform"])
@@ -346,7 +346,7 @@ def test_rows_that_cannot_be_are_refused(dataset: Path, last: Path, column: str,
     jobs.to_parquet(last / "jobs.parquet", index=False)
     reseal(last)
     with pytest.raises(StoreError, match=f"column {column!r} holds {value}, which is not in"):
-        with_last_release(open_store(dataset, "dataset"), last, for_release=False)
+        add_last_release(open_store(dataset, "dataset"), last, for_release=False)
 
 
 def test_an_altered_last_release_is_refused(dataset: Path, last: Path) -> None:

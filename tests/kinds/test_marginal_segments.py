@@ -20,9 +20,9 @@ from mapapp.kinds.base.inputs import segment_of
 from mapapp.kinds.release.certificate.recheck import check_release
 from mapapp.kinds.release.make import marginal_segments
 from mapapp.kinds.release.make.marginal_segments import (
+    add_joint_segments,
     assigns_from_margins,
     has_marginal_segments,
-    with_marginal_segments,
 )
 from mapapp.kinds.release.make.run import run_synthesis
 from tests.geodata import samples
@@ -70,9 +70,9 @@ def test_no_home_changes_a_number(dataset: Store) -> None:
     by_source, by_margins = set(), set()
     for homes in product((1, 2), repeat=4):
         jobs = assigned_jobs(list(zip(homes, kinds, strict=True)))
-        store = dataset.with_table("jobs", jobs)
+        store = dataset.replace_table("jobs", jobs)
         by_source.add(counts_of(jobs).tobytes())
-        rows = with_marginal_segments(store).table("jobs")
+        rows = add_joint_segments(store).table("jobs")
         by_margins.add(counts_of(rows).tobytes())
         for name in ("age", "earnings", "industry"):
             assert rows.groupby(name)["count"].sum().equals(jobs.groupby(name)["count"].sum())
@@ -83,9 +83,9 @@ def test_no_home_changes_a_number(dataset: Store) -> None:
 
 
 def test_the_numbers_are_a_function_of_themselves(dataset: Store) -> None:
-    once = with_marginal_segments(dataset)
+    once = add_joint_segments(dataset)
     assert has_marginal_segments(once)
-    assert with_marginal_segments(once).table("jobs").equals(once.table("jobs"))
+    assert add_joint_segments(once).table("jobs").equals(once.table("jobs"))
 
 
 def test_only_larger_units_of_sources_without_joint_segments(dataset: Store, demo_dataset: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_release_of_a_larger_unit(dataset: Store, unit: Unit, tmp_path: Path) 
     caveats = release.document("certificate.json")["caveats"]
     assert BLOCK_MARGINS_CAVEAT in caveats
     assert MARGINS_CAVEAT not in caveats
-    wanted = counts_of(with_marginal_segments(dataset).table("jobs"))
+    wanted = counts_of(add_joint_segments(dataset).table("jobs"))
     assert (counts_of(release.table("jobs")) == wanted).all()
     data = AnalystData(dataset)
     found = measure_release(data, release.path)
@@ -123,8 +123,8 @@ def test_numbers_that_are_not_from_margins_fail(
 ) -> None:
     jobs = assigned_jobs([(1, (0, 0, 0)), (2, (1, 1, 1))])
     mixed = assigned_jobs([(1, (0, 1, 0)), (2, (1, 0, 1))])
-    assert has_marginal_segments(dataset.with_table("jobs", jobs)) != has_marginal_segments(
-        dataset.with_table("jobs", mixed)
+    assert has_marginal_segments(dataset.replace_table("jobs", jobs)) != has_marginal_segments(
+        dataset.replace_table("jobs", mixed)
     )
     monkeypatch.setattr("mapapp.kinds.release.make.run.assigns_from_margins", lambda *_: False)
     monkeypatch.setattr(marginal_segments, "joint_counts", _most_unlike)

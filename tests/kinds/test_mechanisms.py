@@ -30,7 +30,7 @@ from mapapp.explore.pages import certificate as certificate_page
 from mapapp.kinds.base import geography
 from mapapp.kinds.base.ledger import Ledger
 from mapapp.kinds.base.ledger_entry import LedgerError
-from mapapp.kinds.base.option import with_values
+from mapapp.kinds.base.option import replace_values
 from mapapp.kinds.release.certificate.recheck import check_release
 from mapapp.kinds.release.make.run import run_synthesis
 from mapapp.kinds.release.make.settings import parameters_of, privacy_of
@@ -413,7 +413,7 @@ def test_what_a_mechanism_does_not_go_by_is_refused(
 
 def test_epsilon_is_the_whole_promise_where_nothing_is_pruned(dataset: Path) -> None:
     by_option = {
-        name: parameters_of(dataset, with_values(OPTIONS, {"mechanism": "exponential", name: "4.6"}))
+        name: parameters_of(dataset, replace_values(OPTIONS, {"mechanism": "exponential", name: "4.6"}))
         for name in ("epsilon", "epsilon_final")
     }
     assert by_option["epsilon"] == by_option["epsilon_final"]

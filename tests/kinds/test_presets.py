@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 
 from mapapp.base.errors import UsageError
-from mapapp.kinds.base.option import with_values
+from mapapp.kinds.base.option import replace_values
 from mapapp.kinds.release.make.options import (
     DEFAULT_PRESET,
     PRESETS,
     USUAL_MECHANISM,
     ReleaseOptions,
-    with_preset,
+    fill_in_preset,
 )
 from mapapp.kinds.release.make.settings import parameters_of
 
 
 def test_a_preset_fills_in_what_is_not_given() -> None:
-    filled = with_preset(ReleaseOptions())
+    filled = fill_in_preset(ReleaseOptions())
     assert filled.mechanism == "exponential"
     assert (filled.unit, filled.epsilon_final, filled.design) == ("cell", "6.5", "auto")
     assert (filled.far_state_miles, filled.clean) == (300, True)
@@ -28,7 +28,7 @@ def test_a_preset_fills_in_what_is_not_given() -> None:
 def test_the_published_preset_leaves_the_options_their_own_defaults() -> None:
     assert not PRESETS["onthemap-v3"]
     given = ReleaseOptions(preset="onthemap-v3", epsilon="2")
-    assert with_preset(given) == replace(given, mechanism=USUAL_MECHANISM)
+    assert fill_in_preset(given) == replace(given, mechanism=USUAL_MECHANISM)
 
 
 def test_the_recommended_preset_is_the_default() -> None:
@@ -58,7 +58,7 @@ def test_the_recommended_preset_is_the_default() -> None:
     ],
 )
 def test_single_options_override_a_preset(given: dict[str, Any], expected: dict[str, Any]) -> None:
-    filled = with_preset(with_values(ReleaseOptions(), given))
+    filled = fill_in_preset(replace_values(ReleaseOptions(), given))
     assert {name: getattr(filled, name) for name in expected} == expected
 
 

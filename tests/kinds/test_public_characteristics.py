@@ -13,8 +13,8 @@ import pytest
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.store.schema import CHARACTERISTIC_CODES, GEOGRAPHY, TABLE_CELLS, TABLE_PRIOR, TABLES
-from geodata.store.store import open_store, writing_store
-from geodata.store.table_stream import without_rows
+from geodata.store.store import open_store, write_store
+from geodata.store.table_stream import make_empty_table
 from mapapp.answers.publication import PUBLIC_FACTS
 from mapapp.answers.release import Release
 from mapapp.explore.pages import answer
@@ -48,7 +48,7 @@ def counted(blocks: list[int], n: int) -> pandas.DataFrame:
 def release(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("characteristics")
     store = open_store(demo_dataset, "dataset")
-    with writing_store(folder / "d", "dataset") as writer:
+    with write_store(folder / "d", "dataset") as writer:
         writer.facts(
             **{
                 name: store.manifest[name]
@@ -81,10 +81,10 @@ def test_a_table_of_them_needs_its_files(release: Path, tmp_path: Path) -> None:
 
 def test_tables_have_them_too(release: Path, tmp_path: Path) -> None:
     dataset = open_store(release.parent / "d", "dataset")
-    with writing_store(tmp_path / "t", "table") as writer:
+    with write_store(tmp_path / "t", "table") as writer:
         copy_public_tables(dataset, writer, GEOGRAPHY)
         for table in (TABLE_CELLS, TABLE_PRIOR):
-            writer.table(table.name, without_rows(table))
+            writer.table(table.name, make_empty_table(table))
     assert (tmp_path / "t/characteristics.parquet").read_bytes() == (
         release / "characteristics.parquet"
     ).read_bytes()

@@ -213,7 +213,7 @@ def test_town_states_are_named_by_county_subdivision(tmp_path: Path) -> None:
         ("stplc", "4400001", "Mill CDP, RI"),
         ("stplc", "1000002", "Harbor city, DE"),
     ]
-    store = store.with_table(
+    store = store.replace_table(
         "layers", pandas.DataFrame(rows, columns=["layer", "unit_id", "name"], dtype=str)
     )
     assert {one.name for one in place_names.place_names(store, Areas(store))} == {"Mill", "Harbor"}

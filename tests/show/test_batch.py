@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from geodata.store.atomic_writes import claimed, partial_name
+from geodata.store.atomic_writes import claim_place, partial_name
 from mapapp.answers.release import Release
 from mapapp.commands.cli import run
 from mapapp.show.reports.batch_file import file_stem, read_batch
@@ -243,7 +243,7 @@ def test_a_stranger_in_the_place_of_the_index_is_refused(report_paths: list[Path
 def test_two_batches_do_not_write_one_folder(report_paths: list[Path], tmp_path: Path) -> None:
     file = tmp_path / "batch.toml"
     file.write_text(TOWNS)
-    with claimed(tmp_path / "out"):
+    with claim_place(tmp_path / "out"):
         assert "already being written" in refused(
             "report", report_paths[0], "--batch", file, "-q", "-o", tmp_path / "out"
         )

@@ -272,7 +272,7 @@ def test_the_bands_of_inflow_and_outflow_are_as_tall_as_they_say(release: Releas
 
 def test_a_change_shows_the_later_answer(release: Release) -> None:
     state = STATES["profile"]
-    changed = served_answers.changed(release, release, settled(release, state[0]))
+    changed = served_answers.compare_releases(release, release, settled(release, state[0]))
     assert chart_pictures(release, changed) == chart_pictures(release, changed.after)
 
 

@@ -293,7 +293,7 @@ def test_ratios_are_compared_as_ratios(releases: list[Release]) -> None:
     (changes,) = (table for table in report.comparison if "change" in table.name)
     kinds = {column.name: column.kind for column in changes.columns}
     assert [kinds[name] for name in ("before", "after", "change")] == ["ratio", "ratio", "ratio change"]
-    changed = served_answers.changed(releases[0], releases[1], settled(releases[1], questions[0]))
+    changed = served_answers.compare_releases(releases[0], releases[1], settled(releases[1], questions[0]))
     at = list(kinds).index("change")
     wanted = sorted(changed.rows["change"].dropna())
     assert sorted(column(changes, at)) == pytest.approx(wanted)
@@ -306,7 +306,7 @@ def test_releases_are_compared(releases: list[Release]) -> None:
     state = QUESTIONS["profile"]
     report = build(releases, [Part(state)], pictures=False)
     changes = next(table for table in report.comparison if "change" in table.name)
-    found = served_answers.changed(releases[0], releases[1], settled(releases[1], state))
+    found = served_answers.compare_releases(releases[0], releases[1], settled(releases[1], state))
     heads = [column.name for column in changes.columns]
     for name in ("before", "after", "change"):
         assert sorted(column(changes, heads.index(name))) == sorted(found.rows[name])

@@ -117,7 +117,8 @@ def test_changes_within_twice_their_error_are_uncertain(
 def test_maps_of_changes_are_gray_within_the_errors_and_say_so(release: Release, asked: Question) -> None:
     """A release compared with itself: no change is certain."""
     question, view = shown(areas=asked.areas, layer="tract", show="areas")
-    content = content_of(release, question, view, Release.open(release.store.path, "before"))
+    before = Release.open(release.store.path, "before")
+    content = content_of(release, question, view, before)
     figure = checked(draw.map_figure(content, "/"))
     assert figure.layout.meta["hatched"] is None
     colored = colored_units(content)
@@ -131,7 +132,7 @@ def test_maps_of_changes_are_gray_within_the_errors_and_say_so(release: Release,
     assert sentence in map_caption(content)
     assert sentence in map_words(content)
     rows = answer_tables.table(
-        served_answers.changed_with_errors(content.before, release, settled(release, question)), every=False
+        served_answers.compare_with_errors(before, release, settled(release, question)), every=False
     )["rows"]
     assert rows
     assert {row["sub"] for row in rows} <= {WITHIN, ""}
@@ -142,7 +143,8 @@ def test_only_significant_changes_have_a_color(
     release: Release, asked: Question, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question, view = shown(areas=asked.areas, layer="tract", show="areas")
-    content = content_of(release, question, view, Release.open(release.store.path, "before"))
+    before = Release.open(release.store.path, "before")
+    content = content_of(release, question, view, before)
     workers = numpy.array(content.workers)
     sure, unsure = (content.units.ids[at] for at in numpy.argsort(-workers)[:2])
     monkeypatch.setattr(type(content), "earlier_workers", [0] * len(workers))
@@ -158,7 +160,8 @@ def test_only_significant_changes_have_a_color(
 
 def test_changes_of_exact_counts_have_their_color(release: Release, asked: Question) -> None:
     question, view = shown(areas=asked.areas, show="areas", analysis="comparison", layer="tract")
-    content = content_of(release, question, view, Release.open(release.store.path, "before"))
+    before = Release.open(release.store.path, "before")
+    content = content_of(release, question, view, before)
     assert not content.has_errors
     assert map_legend(content).notes == ("No tract differs.",)
 

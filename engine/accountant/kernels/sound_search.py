@@ -239,8 +239,10 @@ def search_tracts(
             if m == 0:
                 continue
             for side in range(2):
-                weight, found = search_side(n, m, side == 1, begin, tract, e, limit, space.groups, space.runs)
-                begin = 1 if side == 1 else found
+                weight, safe_count = search_side(
+                    n, m, side == 1, begin, tract, e, limit, space.groups, space.runs
+                )
+                begin = 1 if side == 1 else safe_count
                 if weight > 0:
                     min_weight[j] = weight
                     break

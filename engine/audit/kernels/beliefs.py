@@ -76,16 +76,16 @@ class Rest(NamedTuple):
 
 
 @lean_jit
-def gather(cells: Cells, one: int, space: CellSpace) -> int:
+def gather(cells: Cells, cell: int, space: CellSpace) -> int:
     """Count a cell's real and published workers by point; return the number of slots."""
     n_slots = 0
-    for position in range(cells.workers.ptr[one], cells.workers.ptr[one + 1]):
+    for position in range(cells.workers.ptr[cell], cells.workers.ptr[cell + 1]):
         point = cells.workers.point[position]
         if space.real[point] == 0:
             space.point[n_slots] = point
             n_slots += 1
         space.real[point] += 1
-    for position in range(cells.published.ptr[one], cells.published.ptr[one + 1]):
+    for position in range(cells.published.ptr[cell], cells.published.ptr[cell + 1]):
         point = cells.published.point[position]
         if space.real[point] == 0 and space.made[point] == 0:
             space.point[n_slots] = point
@@ -98,9 +98,9 @@ def gather(cells: Cells, one: int, space: CellSpace) -> int:
 
 
 @lean_jit
-def rest_of(cells: Cells, one: int, prior: PriorBeliefs, space: CellSpace) -> Rest:
+def rest_of(cells: Cells, cell: int, prior: PriorBeliefs, space: CellSpace) -> Rest:
     """Sum up the rest with equal likelihood ratios, whose logarithm is yet to be set as ``scale``."""
-    tract = cells.tract[one]
+    tract = cells.tract[cell]
     first = cells.support_ptr[tract]
     total, point, best = 0.0, -1, 0.0
     for place in range(first, cells.support_ptr[tract + 1]):
@@ -115,10 +115,10 @@ def rest_of(cells: Cells, one: int, prior: PriorBeliefs, space: CellSpace) -> Re
 
 @lean_jit
 def believe(
-    cells: Cells, one: int, prior: PriorBeliefs, victim: int, n_slots: int, rest: Rest, space: CellSpace
+    cells: Cells, cell: int, prior: PriorBeliefs, victim: int, n_slots: int, rest: Rest, space: CellSpace
 ) -> None:
     """Find what the attacker believes about a victim in slot ``victim``, from ``space.log_ratio`` and the rest."""
-    tract = cells.tract[one]
+    tract = cells.tract[cell]
     first = cells.support_ptr[tract]
     top, least, most = -np.inf, np.inf, -np.inf
     if rest.point >= 0:
@@ -152,19 +152,19 @@ def believe(
             is_ahead = belief > after_prior or (belief == after_prior and point < after_point)
         if is_ahead:
             after_point, after_best, after_prior = point, posterior, belief
-    found = space.found[victim]
-    found[0], found[1], found[2] = before_point, before_best / before, truth_before / before
-    found[3], found[4], found[5] = after_point, after_best / after, truth_after / after
-    found[6] = most - least
+    believed = space.found[victim]
+    believed[0], believed[1], believed[2] = before_point, before_best / before, truth_before / before
+    believed[3], believed[4], believed[5] = after_point, after_best / after, truth_after / after
+    believed[6] = most - least
 
 
 @lean_jit
-def hand_out(cells: Cells, one: int, n_slots: int, space: CellSpace, found: Floats) -> None:
+def hand_out(cells: Cells, cell: int, n_slots: int, space: CellSpace, predicted: Floats) -> None:
     """Copy what was found by slot to every worker of the cell, and empty the scratch space."""
-    for position in range(cells.workers.ptr[one], cells.workers.ptr[one + 1]):
+    for position in range(cells.workers.ptr[cell], cells.workers.ptr[cell + 1]):
         slot = space.slot[cells.workers.point[position]]
         for column in range(BELIEFS):
-            found[position, column] = space.found[slot, column]
+            predicted[position, column] = space.found[slot, column]
     for slot in range(n_slots):
         point = space.point[slot]
         space.real[point] = space.made[point] = 0
@@ -198,13 +198,13 @@ def tally_beliefs(
     """Add workers with their beliefs [N] in equal bins from 0 to 1; ``pattern`` has the bits of the beliefs."""
     n_bins = tallies.workers.shape[1]
     for worker in range(belief.size):
-        one = size_class[worker]
+        worker_class = size_class[worker]
         place = min(int(np.float64(belief[worker]) * n_bins), n_bins - 1)
         bits = np.int64(pattern[worker])
         exponent = bits >> SIGNIFICAND_BITS
         significand = bits & ((1 << SIGNIFICAND_BITS) - 1)
         if exponent > 0:
             significand += 1 << SIGNIFICAND_BITS
-        tallies.workers[one, place] += 1
-        tallies.right[one, place] += int(is_right[worker])
-        tallies.significands[one, place, exponent] += significand
+        tallies.workers[worker_class, place] += 1
+        tallies.right[worker_class, place] += int(is_right[worker])
+        tallies.significands[worker_class, place, exponent] += significand

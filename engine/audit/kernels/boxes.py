@@ -33,7 +33,7 @@ class Entries(NamedTuple):
 
 
 @jit
-def _covered(boxes: Boxes, box: int, queries: Boxes, query: int) -> float:
+def _measure_overlap(boxes: Boxes, box: int, queries: Boxes, query: int) -> float:
     """The share of a box that a query covers."""
     share = 1.0
     for attribute in range(boxes.lo.shape[1]):
@@ -55,7 +55,7 @@ def answer_queries(boxes: Boxes, entries: Entries, queries: Boxes, wanted: Bools
         counts[box] = entries.people[entries.ptr[box] : entries.ptr[box + 1]].sum()
     for box in range(boxes.lo.shape[0]):
         for query in range(answers.size):
-            share = _covered(boxes, box, queries, query)
+            share = _measure_overlap(boxes, box, queries, query)
             if share == 0.0:
                 continue
             if wanted.shape[1] == 0:
@@ -75,10 +75,10 @@ def largest_counts(entries: Entries, prior: Floats, value: Ints, belief: Floats)
     for box in range(value.size):
         best, most, total = 0, 0.0, 0.0
         for entry in range(entries.ptr[box], entries.ptr[box + 1]):
-            people, other = entries.people[entry], entries.value[entry]
+            people, entry_value = entries.people[entry], entries.value[entry]
             total += max(people, 0.0)
-            if people > most or (people == most and people > 0.0 and prior[other] > prior[best]):
-                best, most = other, people
+            if people > most or (people == most and people > 0.0 and prior[entry_value] > prior[best]):
+                best, most = entry_value, people
         if most > 0.0:
             value[box], belief[box] = best, most / total
 
@@ -141,7 +141,7 @@ def _fill_scores(beliefs: Beliefs, codes: Ints, victim: int, partial: Floats) ->
 
 
 @jit
-def _largest(scores: Floats, log_prior: Floats) -> int:
+def _find_likeliest(scores: Floats, log_prior: Floats) -> int:
     """The value of greatest belief; ties go to the greater prior, then to the lower code."""
     best = 0
     for value in range(1, scores.size):
@@ -157,10 +157,10 @@ def _largest(scores: Floats, log_prior: Floats) -> int:
 def _belief(scores: Floats, value: int) -> float:
     highest = scores.max()
     total = 0.0
-    for other in range(scores.size):
+    for candidate in range(scores.size):
         # Of many home tracts, most are impossible at any one workplace.
-        if scores[other] > -np.inf:
-            total += np.exp(scores[other] - highest)
+        if scores[candidate] > -np.inf:
+            total += np.exp(scores[candidate] - highest)
     return float(np.exp(scores[value] - highest) / total)
 
 
@@ -176,10 +176,10 @@ def predict_values(beliefs: Beliefs, codes: Ints, value: Ints, belief: Floats) -
     for victim in range(codes.shape[0]):
         _fill_scores(beliefs, codes, victim, partial)
         scores = partial[codes.shape[1]]
-        best = _largest(scores, beliefs.log_prior)
+        best = _find_likeliest(scores, beliefs.log_prior)
         if scores[best] == -np.inf:
             scores = beliefs.log_prior
-            best = _largest(scores, beliefs.log_prior)
+            best = _find_likeliest(scores, beliefs.log_prior)
         if value[victim] < 0:
             value[victim] = best
         if belief.size > 0:
@@ -257,7 +257,7 @@ def _add_cells(space: Space, lo: Indices, hi: Indices, attribute: int, weight: F
 
 
 @jit
-def _near_median(weight: Floats, epsilon: float, uniform: float) -> int:
+def _draw_cut(weight: Floats, epsilon: float, uniform: float) -> int:
     """Draw a cut c with chance proportional to exp(-epsilon |weight up to c - half|), by inversion."""
     half, left, best = weight.sum() / 2.0, 0.0, np.inf
     for place in range(weight.size - 1):
@@ -277,7 +277,7 @@ def _near_median(weight: Floats, epsilon: float, uniform: float) -> int:
 
 
 @jit
-def _at_median(weight: Floats) -> int:
+def _find_median_cut(weight: Floats) -> int:
     """The cut with the most equal halves, the lower of two; the middle if there is nothing."""
     half, left = weight.sum() / 2.0, 0.0
     if half <= 0.0:
@@ -329,10 +329,10 @@ def cut_level(
             share[:] = 0.0
             if method == BY_GRID:
                 _add_cells(space, lo, hi, attribute, share)
-                place = _at_median(share)
+                place = _find_median_cut(share)
             else:
                 _add_people(people, start, stop, attribute, lo[attribute], share)
-                place = _near_median(share, epsilon, uniform[box])
+                place = _draw_cut(share, epsilon, uniform[box])
         code = lo[attribute] + place
         below.hi[n_below, attribute] = code
         below.lo[n_below + 1] = lo

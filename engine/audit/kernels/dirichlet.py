@@ -161,20 +161,20 @@ def exact_ratios(n_sure: float, published: int, space: PrunedSpace) -> None:
 
 @lean_jit
 def _set_points(
-    cells: Cells, one: int, support: Support, pruning: Pruning, space: CellSpace, pruned: PrunedSpace
+    cells: Cells, cell: int, support: Support, pruning: Pruning, space: CellSpace, pruned: PrunedSpace
 ) -> tuple[float, float, float]:
     """Prior weights and retentions of a cell's points; return the sure and the mean kept mass, and the heaviest.
 
     Points are empty if they hold neither real nor published workers. The heaviest is that of the empty points which
     may be pruned.
     """
-    tract = cells.tract[one]
+    tract = cells.tract[cell]
     first = cells.support_ptr[tract]
     sure = mean = heaviest = 0.0
     for point in range(cells.support_ptr[tract + 1] - first):
-        weight = max(support.prior_weight[first + point], pruning.min_weight[one])
+        weight = max(support.prior_weight[first + point], pruning.min_weight[cell])
         alpha, kept = weight / (1 << WEIGHT_BITS), 1.0
-        if pruning.prunes[one] and weight <= pruning.certain_above:
+        if pruning.prunes[cell] and weight <= pruning.certain_above:
             kept = support.retention[first + point] / RETENTION_UNITS
         pruned.alpha[point], pruned.kept[point] = alpha, kept
         pruned.empty[point] = space.real[point] == 0 and space.made[point] == 0
@@ -192,7 +192,7 @@ def _set_points(
 
 
 @lean_jit
-def _tilted(n: float, published: int, mean: float, pruned: PrunedSpace) -> float:
+def _tilt_mean(n: float, published: int, mean: float, pruned: PrunedSpace) -> float:
     """The mean of the kept mass under weights g, from the plain mean."""
     fall = _fall(n, mean, published)
     for point in range(pruned.alpha.size):
@@ -205,7 +205,7 @@ def _tilted(n: float, published: int, mean: float, pruned: PrunedSpace) -> float
 @lean_jit
 def _pruned_rest(
     cells: Cells,
-    one: int,
+    cell: int,
     prior: PriorBeliefs,
     rest: Rest,
     fall: _Fall,
@@ -213,9 +213,9 @@ def _pruned_rest(
     pruned: PrunedSpace,
 ) -> Rest:
     """The rest with the ratios r_i, each of which is 1 at most."""
-    tract = cells.tract[one]
+    tract = cells.tract[cell]
     first = cells.support_ptr[tract]
-    total, found, best, best_prior, most_inverse, least_inverse = 0.0, -1, 0.0, 0.0, 0.0, np.inf
+    total, best_point, best, best_prior, most_inverse, least_inverse = 0.0, -1, 0.0, 0.0, 0.0, np.inf
     for place in range(first, cells.support_ptr[tract + 1]):
         point = prior.order[place]
         if space.real[point] > 0 or space.made[point] > 0:
@@ -226,14 +226,14 @@ def _pruned_rest(
         total += posterior
         most_inverse, least_inverse = max(most_inverse, inverse), min(least_inverse, inverse)
         # In the order of falling prior beliefs, so that the first of equal ones is ahead.
-        if found < 0 or posterior > best:
-            found, best, best_prior = point, posterior, belief
+        if best_point < 0 or posterior > best:
+            best_point, best, best_prior = point, posterior, belief
     return Rest(
         rest.prior,
         rest.point,
         rest.best,
         total,
-        found,
+        best_point,
         best_prior,
         best,
         0.0,
@@ -281,24 +281,24 @@ def dirichlet_range(
     pruning: Pruning,
     space: CellSpace,
     pruned: PrunedSpace,
-    found: Floats,
+    predicted: Floats,
 ) -> int:
-    """Fill ``found`` [N, 7] for the workers of cells ``bounds``; return -1."""
-    for one in range(bounds[0], bounds[1]):
-        n_slots = gather(cells, one, space)
-        n = cells.workers.ptr[one + 1] - cells.workers.ptr[one]
-        published = cells.published.ptr[one + 1] - cells.published.ptr[one]
-        k = cells.support_ptr[cells.tract[one] + 1] - cells.support_ptr[cells.tract[one]]
+    """Fill ``predicted`` [N, 7] for the workers of cells ``bounds``; return -1."""
+    for cell in range(bounds[0], bounds[1]):
+        n_slots = gather(cells, cell, space)
+        n = cells.workers.ptr[cell + 1] - cells.workers.ptr[cell]
+        published = cells.published.ptr[cell + 1] - cells.published.ptr[cell]
+        k = cells.support_ptr[cells.tract[cell] + 1] - cells.support_ptr[cells.tract[cell]]
         here = PrunedSpace(
             pruned.alpha[:k], pruned.kept[:k], pruned.empty[:k], pruned.log_factor[:k], pruned.ratio[:k]
         )
-        sure, mean, heaviest = _set_points(cells, one, support, pruning, space, here)
-        plain = rest_of(cells, one, prior, space)
-        mean = _tilted(n, published, mean, here)
+        sure, mean, heaviest = _set_points(cells, cell, support, pruning, space, here)
+        plain = rest_of(cells, cell, prior, space)
+        mean = _tilt_mean(n, published, mean, here)
         usual = _fall(n, mean, published)
         rest = plain
         if plain.point >= 0 and heaviest > 0.0:
-            rest = _pruned_rest(cells, one, prior, plain, usual, space, here)
+            rest = _pruned_rest(cells, cell, prior, plain, usual, space, here)
         for victim in range(n_slots):
             point = space.point[victim]
             if space.real[point] == 0:
@@ -310,9 +310,9 @@ def dirichlet_range(
             if vacates:
                 fall = _fall(n, mean - alpha + alpha * kept / _inverse(kept, alpha, usual), published)
                 if plain.point >= 0:
-                    of_rest = _pruned_rest(cells, one, prior, plain, fall, space, here)
+                    of_rest = _pruned_rest(cells, cell, prior, plain, fall, space, here)
             most = _set_ratios(victim, n_slots, fall, space, here)
-            believe(cells, one, prior, victim, n_slots, of_rest, space)
+            believe(cells, cell, prior, victim, n_slots, of_rest, space)
             heavy = max(heaviest, lost)
             steeper = _slope(n, sure - lost, published) - fall.slope + 0.5 * fall.bend * heavy
             if heavy > 0.0 and space.found[victim, 6] + steeper * heavy > pruning.epsilon:
@@ -320,5 +320,5 @@ def dirichlet_range(
                 least = _least_exact(n + sure - lost, published, here)
                 here.empty[point] = False
                 space.found[victim, 6] = most - least
-        hand_out(cells, one, n_slots, space, found)
+        hand_out(cells, cell, n_slots, space, predicted)
     return -1

@@ -73,13 +73,13 @@ class _Law(NamedTuple):
 
 @lean_jit
 def _power(base: complex, exponent: int) -> complex:
-    found = 1.0 + 0.0j
+    power = 1.0 + 0.0j
     while exponent > 0:
         if exponent & 1:
-            found *= base
+            power *= base
         base *= base
         exponent >>= 1
-    return found
+    return power
 
 
 @lean_jit
@@ -141,7 +141,7 @@ def _drift(count: int, law: _Law) -> tuple[float, float]:
 
 
 @lean_jit
-def _at_saddle(theta: float, price: float, n_classes: int, classes: ClassSpace) -> tuple[_Law, float]:
+def _find_saddle(theta: float, price: float, n_classes: int, classes: ClassSpace) -> tuple[_Law, float]:
     """The circle on which as many workers are gained as lost on average, and the variance of the difference."""
     low, high = -_LARGEST_LOG_ODDS, _LARGEST_LOG_ODDS
     law, variance = _Law(theta, price, 0.5), 0.0
@@ -149,11 +149,11 @@ def _at_saddle(theta: float, price: float, n_classes: int, classes: ClassSpace) 
         middle = 0.5 * (low + high)
         law = _Law(theta, price, 1.0 / (1.0 + np.exp(-middle)))
         drift = variance = 0.0
-        for one in range(n_classes):
-            if classes.times[one] > 0:
-                mean, spread = _drift(classes.workers[one], law)
-                drift += classes.times[one] * mean
-                variance += classes.times[one] * spread
+        for class_index in range(n_classes):
+            if classes.times[class_index] > 0:
+                mean, spread = _drift(classes.workers[class_index], law)
+                drift += classes.times[class_index] * mean
+                variance += classes.times[class_index] * spread
         if drift < 0.0:
             low = middle
         else:
@@ -169,21 +169,21 @@ def _set_classes(n_slots: int, n_points: int, space: CellSpace, classes: ClassSp
     for slot in range(n_slots):
         here = space.real[space.point[slot]]
         is_new = True
-        for one in range(n_classes):
-            if classes.workers[one] == here:
+        for class_index in range(n_classes):
+            if classes.workers[class_index] == here:
                 is_new = False
         if is_new:
             classes.workers[n_classes] = here
             n_classes += 1
     sort_values(classes.workers[:n_classes])
-    for one in range(1, n_classes):
-        classes.times[one] = 0
+    for class_index in range(1, n_classes):
+        classes.times[class_index] = 0
     for slot in range(n_slots):
         here = space.real[space.point[slot]]
-        one = np.searchsorted(classes.workers[:n_classes], here)
-        classes.of_slot[slot] = one
-        if one > 0:
-            classes.times[one] += 1
+        class_index = np.searchsorted(classes.workers[:n_classes], here)
+        classes.of_slot[slot] = class_index
+        if class_index > 0:
+            classes.times[class_index] += 1
             classes.times[0] -= 1
     return n_classes
 
@@ -200,8 +200,8 @@ def _merge_full(law: _Law, n_slots: int, n_classes: int, classes: ClassSpace) ->
         kept += 1
     if kept >= n_classes - 1:
         return n_classes
-    for one in range(kept + 1, n_classes):
-        classes.times[kept] += classes.times[one]
+    for class_index in range(kept + 1, n_classes):
+        classes.times[kept] += classes.times[class_index]
     for slot in range(n_slots):
         classes.of_slot[slot] = min(classes.of_slot[slot], kept)
     return kept + 1
@@ -210,12 +210,12 @@ def _merge_full(law: _Law, n_slots: int, n_classes: int, classes: ClassSpace) ->
 @lean_jit
 def _turn(t: complex, law: _Law, n_classes: int, classes: ClassSpace) -> None:
     """Set the factors of all classes at a point of the circle, relative to those at its real point."""
-    for one in range(n_classes):
-        count = classes.workers[one]
-        classes.turned[0, one] = _factor(count, t, law) / classes.real[0, one]
-        classes.turned[1, one] = _factor(count + 1, t, law) / classes.real[1, one]
-        if one > 0:
-            classes.turned[2, one] = _factor(count - 1, t, law) / classes.real[2, one]
+    for class_index in range(n_classes):
+        count = classes.workers[class_index]
+        classes.turned[0, class_index] = _factor(count, t, law) / classes.real[0, class_index]
+        classes.turned[1, class_index] = _factor(count + 1, t, law) / classes.real[1, class_index]
+        if class_index > 0:
+            classes.turned[2, class_index] = _factor(count - 1, t, law) / classes.real[2, class_index]
 
 
 @lean_jit
@@ -227,8 +227,8 @@ def _add_products(weight: float, n_classes: int, classes: ClassSpace) -> None:
         after[n_classes] = 1.0 + 0.0j
         before[0] = 1.0 + 0.0j
         for place in range(n_classes):
-            one = n_classes - 1 - place
-            for side, at in ((0, place), (1, one)):
+            mirror = n_classes - 1 - place
+            for side, at in ((0, place), (1, mirror)):
                 factor = _power(here[at], classes.times[at] - (1 if at == left else 0))
                 if at == left:
                     factor *= down[at]
@@ -251,17 +251,17 @@ def _set_normalizers(theta: float, price: float, n_slots: int, n_classes: int, c
 
     A victim who leaves class a and returns has ln Z of the real table; the first row holds it.
     """
-    law, variance = _at_saddle(theta, price, n_classes, classes)
+    law, variance = _find_saddle(theta, price, n_classes, classes)
     n_classes = _merge_full(law, n_slots, n_classes, classes)
     radius = complex(law.radius, 0.0)
-    for one in range(n_classes):
-        count = classes.workers[one]
-        classes.real[0, one] = _factor(count, radius, law).real
-        classes.real[1, one] = _factor(count + 1, radius, law).real
-        if one > 0:
-            classes.real[2, one] = _factor(count - 1, radius, law).real
-        for other in range(n_classes):
-            classes.log_z[one, other] = 0.0
+    for class_index in range(n_classes):
+        count = classes.workers[class_index]
+        classes.real[0, class_index] = _factor(count, radius, law).real
+        classes.real[1, class_index] = _factor(count + 1, radius, law).real
+        if class_index > 0:
+            classes.real[2, class_index] = _factor(count - 1, radius, law).real
+        for entered_index in range(n_classes):
+            classes.log_z[class_index, entered_index] = 0.0
     half = int(15.0 * np.sqrt(variance)) + 20
     for step in range(half + 1):
         angle = 2.0 * np.pi * step / (2 * half + 1)
@@ -271,8 +271,8 @@ def _set_normalizers(theta: float, price: float, n_slots: int, n_classes: int, c
             break
         weight = 1.0 if step == 0 else 2.0
         product = empty
-        for one in range(1, n_classes):
-            product *= _power(classes.turned[0, one], classes.times[one])
+        for class_index in range(1, n_classes):
+            product *= _power(classes.turned[0, class_index], classes.times[class_index])
         classes.log_z[0, 0] += weight * product.real
         _add_products(weight, n_classes, classes)
     real = classes.real
@@ -297,19 +297,19 @@ def exponential_beliefs_range(
     thetas: Thetas,
     space: CellSpace,
     classes: ClassSpace,
-    found: Floats,
+    predicted: Floats,
 ) -> int:
-    """Fill ``found`` [N, 7] for the workers of cells ``bounds``; return -1."""
-    for one in range(bounds[0], bounds[1]):
-        n_slots = gather(cells, one, space)
-        tract = cells.tract[one]
+    """Fill ``predicted`` [N, 7] for the workers of cells ``bounds``; return -1."""
+    for cell in range(bounds[0], bounds[1]):
+        n_slots = gather(cells, cell, space)
+        tract = cells.tract[cell]
         n_points = cells.support_ptr[tract + 1] - cells.support_ptr[tract]
-        theta = thetas.numerator[one] / thetas.denominator[one]
-        price = thetas.price[one] / PRICE_UNITS
-        if cells.workers.ptr[one] < cells.workers.ptr[one + 1]:
+        theta = thetas.numerator[cell] / thetas.denominator[cell]
+        price = thetas.price[cell] / PRICE_UNITS
+        if cells.workers.ptr[cell] < cells.workers.ptr[cell + 1]:
             n_classes = _set_classes(n_slots, n_points, space, classes)
             _set_normalizers(theta, price, n_slots, n_classes, classes)
-        plain = rest_of(cells, one, prior, space)
+        plain = rest_of(cells, cell, prior, space)
         for victim in range(n_slots):
             if space.real[space.point[victim]] == 0:
                 continue
@@ -334,6 +334,6 @@ def exponential_beliefs_range(
                 at,
                 at,
             )
-            believe(cells, one, prior, victim, n_slots, rest, space)
-        hand_out(cells, one, n_slots, space, found)
+            believe(cells, cell, prior, victim, n_slots, rest, space)
+        hand_out(cells, cell, n_slots, space, predicted)
     return -1

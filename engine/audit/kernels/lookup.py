@@ -49,17 +49,17 @@ class LookedUp(NamedTuple):
 
 
 @jit
-def _is_ahead(value: int, count: int, other: int, other_count: int, prior: Floats) -> bool:
+def _is_ahead(value: int, count: int, rival: int, rival_count: int, prior: Floats) -> bool:
     """Whether a value comes before another one, which may be -1 for none."""
-    if other < 0 or count != other_count:
-        return other < 0 or count > other_count
-    if prior[value] != prior[other]:
-        return bool(prior[value] > prior[other])
-    return value < other
+    if rival < 0 or count != rival_count:
+        return rival < 0 or count > rival_count
+    if prior[value] != prior[rival]:
+        return bool(prior[value] > prior[rival])
+    return value < rival
 
 
 @jit
-def _ranked(n_seen: int, space: ValueSpace, prior: Floats) -> tuple[int, int, int, int]:
+def _rank_values(n_seen: int, space: ValueSpace, prior: Floats) -> tuple[int, int, int, int]:
     """The first and the second value of what was counted, each with its count; -1 and 0 for none."""
     first, first_count, second, second_count = -1, 0, -1, 0
     for place in range(n_seen):
@@ -87,13 +87,13 @@ def _count(values: Ints, start: int, stop: int, space: ValueSpace) -> int:
 
 
 @jit
-def _empty(n_seen: int, space: ValueSpace) -> None:
+def _empty_counts(n_seen: int, space: ValueSpace) -> None:
     for place in range(n_seen):
         space.times[space.seen[place]] = 0
 
 
 @jit
-def _without(own: int, rank: tuple[int, int, int, int], prior: Floats) -> tuple[int, int]:
+def _drop_victim(own: int, rank: tuple[int, int, int, int], prior: Floats) -> tuple[int, int]:
     """The first value of a group, and its count, after one worker with the value ``own`` has left."""
     first, first_count, second, second_count = rank
     if first == own:
@@ -105,7 +105,7 @@ def _without(own: int, rank: tuple[int, int, int, int], prior: Floats) -> tuple[
 
 @jit
 def look_up_cells(
-    groups: Workplaces, truth: Ints, released: Ints, prior: Floats, space: ValueSpace, found: LookedUp
+    groups: Workplaces, truth: Ints, released: Ints, prior: Floats, space: ValueSpace, looked_up: LookedUp
 ) -> None:
     """Look every worker up in the cell; without the victim, one who is alone in the cell in the tract."""
     fallback = int(np.argmax(prior))
@@ -114,31 +114,31 @@ def look_up_cells(
         begin, end = groups.cell_ptr[tract], groups.cell_ptr[tract + 1]
         n_tract = ptr[end] - ptr[begin]
         n_seen = _count(truth, ptr[begin], ptr[end], space)
-        of_tract = _ranked(n_seen, space, prior)
-        _empty(n_seen, space)
+        of_tract = _rank_values(n_seen, space, prior)
+        _empty_counts(n_seen, space)
         for cell in range(begin, end):
             n = ptr[cell + 1] - ptr[cell]
             n_seen = _count(released, ptr[cell], ptr[cell + 1], space)
-            made, made_count, _, _ = _ranked(n_seen, space, prior)
-            _empty(n_seen, space)
+            made, made_count, _, _ = _rank_values(n_seen, space, prior)
+            _empty_counts(n_seen, space)
             n_seen = _count(truth, ptr[cell], ptr[cell + 1], space)
-            rank = _ranked(n_seen, space, prior)
-            _empty(n_seen, space)
+            rank = _rank_values(n_seen, space, prior)
+            _empty_counts(n_seen, space)
             for worker in range(ptr[cell], ptr[cell + 1]):
-                found.value[RELEASE, worker], found.belief[RELEASE, worker] = made, made_count / n
-                found.value[ALL, worker], found.belief[ALL, worker] = rank[0], rank[1] / n
+                looked_up.value[RELEASE, worker], looked_up.belief[RELEASE, worker] = made, made_count / n
+                looked_up.value[ALL, worker], looked_up.belief[ALL, worker] = rank[0], rank[1] / n
                 value, belief = fallback, prior[fallback]
                 if n > 1:
-                    value, count = _without(truth[worker], rank, prior)
+                    value, count = _drop_victim(truth[worker], rank, prior)
                     belief = count / (n - 1)
                 elif n_tract > 1:
-                    value, count = _without(truth[worker], of_tract, prior)
+                    value, count = _drop_victim(truth[worker], of_tract, prior)
                     belief = count / (n_tract - 1)
-                found.value[OTHERS, worker], found.belief[OTHERS, worker] = value, belief
+                looked_up.value[OTHERS, worker], looked_up.belief[OTHERS, worker] = value, belief
 
 
 @jit
-def _ranked_bands(counts: npt.NDArray[np.int32], prior: Floats) -> tuple[int, int, int, int]:
+def _rank_bands(counts: npt.NDArray[np.int32], prior: Floats) -> tuple[int, int, int, int]:
     """The first and the second band, each with its count; -1 and 0 for none."""
     first, first_count, second, second_count = -1, 0, -1, 0
     for band in range(counts.size):
@@ -171,7 +171,7 @@ def look_up_bands(
     homes: tuple[Ints, Ints],
     prior: Floats,
     counts: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]],
-    found: LookedUp,
+    looked_up: LookedUp,
 ) -> None:
     """Look every worker up by margin and home, real and released [N] each, and where there is nobody by the margin.
 
@@ -186,31 +186,31 @@ def look_up_bands(
         for place in range(groups.cell_ptr[margin], groups.cell_ptr[margin + 1]):
             cell = groups.cell[place]
             whole[groups.band[cell]] += groups.worker_ptr[cell + 1] - groups.worker_ptr[cell]
-        of_margin, n_margin = _ranked_bands(whole, prior), whole.sum()
+        of_margin, n_margin = _rank_bands(whole, prior), whole.sum()
         for place in range(groups.cell_ptr[margin], groups.cell_ptr[margin + 1]):
             cell = groups.cell[place]
             for worker in range(groups.worker_ptr[cell], groups.worker_ptr[cell + 1]):
                 home = homes[0][worker]
-                rank, n = _ranked_bands(real[home], prior), real[home].sum()
-                found.value[ALL, worker], found.belief[ALL, worker] = rank[0], rank[1] / n
+                rank, n = _rank_bands(real[home], prior), real[home].sum()
+                looked_up.value[ALL, worker], looked_up.belief[ALL, worker] = rank[0], rank[1] / n
                 n_made = made[home].sum()
                 if n_made > 0:
-                    of_made = _ranked_bands(made[home], prior)
-                    found.value[RELEASE, worker], found.belief[RELEASE, worker] = (
+                    of_made = _rank_bands(made[home], prior)
+                    looked_up.value[RELEASE, worker], looked_up.belief[RELEASE, worker] = (
                         of_made[0],
                         of_made[1] / n_made,
                     )
                 else:
-                    found.value[RELEASE, worker] = of_margin[0]
-                    found.belief[RELEASE, worker] = of_margin[1] / n_margin
+                    looked_up.value[RELEASE, worker] = of_margin[0]
+                    looked_up.belief[RELEASE, worker] = of_margin[1] / n_margin
                 value, belief = fallback, prior[fallback]
                 if n > 1:
-                    value, count = _without(groups.band[cell], rank, prior)
+                    value, count = _drop_victim(groups.band[cell], rank, prior)
                     belief = count / (n - 1)
                 elif n_margin > 1:
-                    value, count = _without(groups.band[cell], of_margin, prior)
+                    value, count = _drop_victim(groups.band[cell], of_margin, prior)
                     belief = count / (n_margin - 1)
-                found.value[OTHERS, worker], found.belief[OTHERS, worker] = value, belief
+                looked_up.value[OTHERS, worker], looked_up.belief[OTHERS, worker] = value, belief
         _count_bands(groups, margin, homes[0], real, 0)
         _count_bands(groups, margin, homes[1], made, 0)
 

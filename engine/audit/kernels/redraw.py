@@ -114,41 +114,43 @@ def _integrand(
     """Logarithm of the integrand of all n workers in y = ln s, its slope, and its curvature with the sign changed."""
     s = np.exp(y)
     value, slope, curve = y - s, 1.0 - s, s
-    for one in range(n_classes):
-        log_factor, mean, variance = _log_factor(pairs.real[one], pairs.made[one], y - log_points, tau)
-        value += pairs.times[one] * log_factor
-        slope += pairs.times[one] * mean
-        curve -= pairs.times[one] * variance
+    for class_index in range(n_classes):
+        log_factor, mean, variance = _log_factor(
+            pairs.real[class_index], pairs.made[class_index], y - log_points, tau
+        )
+        value += pairs.times[class_index] * log_factor
+        slope += pairs.times[class_index] * mean
+        curve -= pairs.times[class_index] * variance
     return value, slope, curve
 
 
 @lean_jit
-def _added(at: int, other: int, term: float, pairs: PairSpace) -> float:
+def _add_term(at: int, published: int, term: float, pairs: PairSpace) -> float:
     """Add a term to one of the sums, and return its share of the new sum."""
-    pairs.sums[at, other] += term
-    return term / pairs.sums[at, other] if term > 0.0 else 0.0
+    pairs.sums[at, published] += term
+    return term / pairs.sums[at, published] if term > 0.0 else 0.0
 
 
 @lean_jit
 def _add_tables(weight: float, log_s: float, tau: float, n_classes: int, pairs: PairSpace) -> float:
     """Add to the sums for every class of the victim and of the published point, at one s; return the largest share."""
-    for one in range(n_classes):
-        real, made = pairs.real[one], pairs.made[one]
+    for class_index in range(n_classes):
+        real, made = pairs.real[class_index], pairs.made[class_index]
         here = _log_factor(real, made, log_s, tau)[0]
-        pairs.less[0, one] = pairs.less[1, one] = pairs.less[2, one] = 0.0
+        pairs.less[0, class_index] = pairs.less[1, class_index] = pairs.less[2, class_index] = 0.0
         if real > 0:
-            pairs.less[0, one] = np.exp(_log_factor(real - 1, made, log_s, tau)[0] - here)
+            pairs.less[0, class_index] = np.exp(_log_factor(real - 1, made, log_s, tau)[0] - here)
         if made > 0:
-            pairs.less[1, one] = np.exp(_log_factor(real, made - 1, log_s, tau)[0] - here)
+            pairs.less[1, class_index] = np.exp(_log_factor(real, made - 1, log_s, tau)[0] - here)
         if real > 0 and made > 0:
-            pairs.less[2, one] = np.exp(_log_factor(real - 1, made - 1, log_s, tau)[0] - here)
+            pairs.less[2, class_index] = np.exp(_log_factor(real - 1, made - 1, log_s, tau)[0] - here)
     largest = 0.0
     for victim in range(n_classes):
         if pairs.real[victim] > 0:
-            for one in range(n_classes):
-                term = weight * pairs.less[0, victim] * pairs.less[1, one]
-                largest = max(largest, _added(victim, one, term, pairs))
-            largest = max(largest, _added(victim, n_classes, weight * pairs.less[2, victim], pairs))
+            for class_index in range(n_classes):
+                term = weight * pairs.less[0, victim] * pairs.less[1, class_index]
+                largest = max(largest, _add_term(victim, class_index, term, pairs))
+            largest = max(largest, _add_term(victim, n_classes, weight * pairs.less[2, victim], pairs))
     return largest
 
 
@@ -157,10 +159,10 @@ def _set_sums(tau: float, n_points: int, n_classes: int, pairs: PairSpace) -> No
     """Fill ``pairs.sums``, up to a factor, by the trapezoidal rule around the integrand's peak."""
     log_points = np.log(n_points)
     low, high = _LEAST_LOG, 0.0
-    for one in range(n_classes):
-        high += pairs.times[one] * pairs.made[one]
-        for other in range(n_classes + 1):
-            pairs.sums[one, other] = 0.0
+    for class_index in range(n_classes):
+        high += pairs.times[class_index] * pairs.made[class_index]
+        for published in range(n_classes + 1):
+            pairs.sums[class_index, published] = 0.0
     high = np.log(high + 2.0)
     for _ in range(_STEPS):
         middle = 0.5 * (low + high)
@@ -205,21 +207,21 @@ def redraw_beliefs_range(
     odds: float,
     space: CellSpace,
     pairs: PairSpace,
-    found: Floats,
+    predicted: Floats,
 ) -> int:
-    """Fill ``found`` [N, 7] for the workers of cells ``bounds``; return -1. ``odds`` is e^epsilon."""
-    for one in range(bounds[0], bounds[1]):
-        n_slots = gather(cells, one, space)
-        tract = cells.tract[one]
+    """Fill ``predicted`` [N, 7] for the workers of cells ``bounds``; return -1. ``odds`` is e^epsilon."""
+    for cell in range(bounds[0], bounds[1]):
+        n_slots = gather(cells, cell, space)
+        tract = cells.tract[cell]
         n_points = cells.support_ptr[tract + 1] - cells.support_ptr[tract]
         tau = (odds - 1.0) / (odds - 1.0 + n_points)
         n_classes = _set_pairs(n_slots, space, pairs)
-        if cells.workers.ptr[one] < cells.workers.ptr[one + 1]:
+        if cells.workers.ptr[cell] < cells.workers.ptr[cell + 1]:
             _set_sums(tau, n_points, n_classes, pairs)
-        rest: Rest = rest_of(cells, one, prior, space)
+        rest: Rest = rest_of(cells, cell, prior, space)
         for victim in range(n_slots):
             if space.real[space.point[victim]] > 0:
                 _set_ratios(victim, n_slots, n_classes, odds, space, pairs)
-                believe(cells, one, prior, victim, n_slots, rest, space)
-        hand_out(cells, one, n_slots, space, found)
+                believe(cells, cell, prior, victim, n_slots, rest, space)
+        hand_out(cells, cell, n_slots, space, predicted)
     return -1

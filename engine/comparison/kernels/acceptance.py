@@ -99,21 +99,21 @@ def accept_range(
     for tract in range(support.ptr.size - 1):
         most = max(most, support.ptr[tract + 1] - support.ptr[tract])
     n_workers, n_synthetic = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
-    for one in range(bounds[0], bounds[1]):
-        real = workers.point[workers.ptr[one] : workers.ptr[one + 1]]
-        drawn = synthetic.point[synthetic.ptr[one] : synthetic.ptr[one + 1]]
+    for synthesizer in range(bounds[0], bounds[1]):
+        real = workers.point[workers.ptr[synthesizer] : workers.ptr[synthesizer + 1]]
+        drawn = synthetic.point[synthetic.ptr[synthesizer] : synthetic.ptr[synthesizer + 1]]
         # Without real workers there is nothing to protect and nothing to represent.
         if real.size == 0 or drawn.size == 0:
-            accepted[one] = True
+            accepted[synthesizer] = True
             continue
         for worker in range(real.size):
             n_workers[real[worker]] += 1
         for position in range(drawn.size):
             n_synthetic[drawn[position]] += 1
-        points = slice(support.ptr[rules.tract[one]], support.ptr[rules.tract[one] + 1])
-        scalars = (rules.min_weight[one], certain_above, rules.ratio[one])
+        points = slice(support.ptr[rules.tract[synthesizer]], support.ptr[rules.tract[synthesizer] + 1])
+        scalars = (rules.min_weight[synthesizer], certain_above, rules.ratio[synthesizer])
         weights, retentions = support.prior_weight[points], support.retention[points]
-        accepted[one] = _is_good(drawn, n_synthetic, real, n_workers, weights, retentions, scalars)
+        accepted[synthesizer] = _is_good(drawn, n_synthetic, real, n_workers, weights, retentions, scalars)
         n_workers[real] = 0
         n_synthetic[drawn] = 0
     return -1

@@ -187,29 +187,33 @@ def laplace_range(
     points, noisy = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int64)
     cumulative = np.empty(most, dtype=np.int64)
     stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
-    for one in range(bounds[0], bounds[1]):
-        drawn = synthetic.point[synthetic.ptr[one] : synthetic.ptr[one + 1]]
+    for synthesizer in range(bounds[0], bounds[1]):
+        drawn = synthetic.point[synthetic.ptr[synthesizer] : synthetic.ptr[synthesizer + 1]]
         if drawn.size == 0:
             continue
-        first, last = support_ptr[addresses.tract[one]], support_ptr[addresses.tract[one] + 1]
-        workers = np.sort(inputs.workers.point[inputs.workers.ptr[one] : inputs.workers.ptr[one + 1]])
+        first, last = support_ptr[addresses.tract[synthesizer]], support_ptr[addresses.tract[synthesizer] + 1]
+        workers = np.sort(
+            inputs.workers.point[inputs.workers.ptr[synthesizer] : inputs.workers.ptr[synthesizer + 1]]
+        )
         listed, total = 0, 0
         # Without real workers there is nothing to hide; their total is public.
         if workers.size > 0:
-            open_stream(STAGE_NOISE, addresses.destination[one], addresses.segment[one], stream)
+            open_stream(
+                STAGE_NOISE, addresses.destination[synthesizer], addresses.segment[synthesizer], stream
+            )
             listed, total = noise_everywhere(key, stream, noise, workers, last - first, points, noisy)
             if has_run_out(stream):
-                return one
+                return synthesizer
             if total > MOST_NOISY:
-                return TOO_LARGE - one
-        open_stream(STAGE_TOTAL, addresses.destination[one], addresses.segment[one], stream)
+                return TOO_LARGE - synthesizer
+        open_stream(STAGE_TOTAL, addresses.destination[synthesizer], addresses.segment[synthesizer], stream)
         if total > 0:
             _apportion(key, stream, points[:listed], noisy[:listed], total, drawn)
         else:
-            _prior_sums(inputs.prior_weight[first:last], inputs.min_weight[one], cumulative)
+            _prior_sums(inputs.prior_weight[first:last], inputs.min_weight[synthesizer], cumulative)
             _draw_from_prior(key, stream, cumulative[: last - first], drawn)
         if has_run_out(stream):
-            return one
+            return synthesizer
     return DONE
 
 
@@ -224,18 +228,20 @@ def sparse_range(
     cumulative = np.empty(most, dtype=np.int64)
     stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
     summed_tract, summed_weight = np.int64(-1), np.int64(-1)
-    for one in range(bounds[0], bounds[1]):
-        drawn = synthetic.point[synthetic.ptr[one] : synthetic.ptr[one + 1]]
+    for synthesizer in range(bounds[0], bounds[1]):
+        drawn = synthetic.point[synthetic.ptr[synthesizer] : synthetic.ptr[synthesizer + 1]]
         if drawn.size == 0:
             continue
-        workers = np.sort(inputs.workers.point[inputs.workers.ptr[one] : inputs.workers.ptr[one + 1]])
-        open_stream(STAGE_NOISE, addresses.destination[one], addresses.segment[one], stream)
+        workers = np.sort(
+            inputs.workers.point[inputs.workers.ptr[synthesizer] : inputs.workers.ptr[synthesizer + 1]]
+        )
+        open_stream(STAGE_NOISE, addresses.destination[synthesizer], addresses.segment[synthesizer], stream)
         listed, total = _noise_where_occupied(key, stream, noise, workers, points, noisy)
         if has_run_out(stream):
-            return one
+            return synthesizer
         if total > MOST_NOISY:
-            return TOO_LARGE - one
-        open_stream(STAGE_TOTAL, addresses.destination[one], addresses.segment[one], stream)
+            return TOO_LARGE - synthesizer
+        open_stream(STAGE_TOTAL, addresses.destination[synthesizer], addresses.segment[synthesizer], stream)
         if total > drawn.size:
             _apportion(key, stream, points[:listed], noisy[:listed], total, drawn)
         else:
@@ -243,14 +249,14 @@ def sparse_range(
             for place in range(listed):
                 drawn[position : position + noisy[place]] = points[place]
                 position += noisy[place]
-            tract = addresses.tract[one]
+            tract = addresses.tract[synthesizer]
             first, last = support_ptr[tract], support_ptr[tract + 1]
-            if tract != summed_tract or min_weight[one] != summed_weight:
-                _prior_sums(inputs.prior_weight[first:last], min_weight[one], cumulative)
-                summed_tract, summed_weight = np.int64(tract), min_weight[one]
+            if tract != summed_tract or min_weight[synthesizer] != summed_weight:
+                _prior_sums(inputs.prior_weight[first:last], min_weight[synthesizer], cumulative)
+                summed_tract, summed_weight = np.int64(tract), min_weight[synthesizer]
             _draw_from_prior(key, stream, cumulative[: last - first], drawn[position:])
         if has_run_out(stream):
-            return one
+            return synthesizer
     return DONE
 
 
@@ -260,19 +266,22 @@ def plug_in_range(bounds: tuple[int, int], inputs: HistogramInputs, key: Words, 
     addresses, support_ptr = inputs.addresses, inputs.support_ptr
     cumulative = np.empty(most_points(support_ptr), dtype=np.int64)
     stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
-    for one in range(bounds[0], bounds[1]):
-        drawn = synthetic.point[synthetic.ptr[one] : synthetic.ptr[one + 1]]
+    for synthesizer in range(bounds[0], bounds[1]):
+        drawn = synthetic.point[synthetic.ptr[synthesizer] : synthetic.ptr[synthesizer + 1]]
         if drawn.size == 0:
             continue
-        open_stream(STAGE_SAMPLE, addresses.destination[one], addresses.segment[one], stream)
-        workers = inputs.workers.point[inputs.workers.ptr[one] : inputs.workers.ptr[one + 1]]
+        open_stream(STAGE_SAMPLE, addresses.destination[synthesizer], addresses.segment[synthesizer], stream)
+        workers = inputs.workers.point[inputs.workers.ptr[synthesizer] : inputs.workers.ptr[synthesizer + 1]]
         if workers.size > 0:
             for position in range(drawn.size):
                 drawn[position] = workers[below(key, stream, workers.size)]
         else:
-            first, last = support_ptr[addresses.tract[one]], support_ptr[addresses.tract[one] + 1]
-            _prior_sums(inputs.prior_weight[first:last], inputs.min_weight[one], cumulative)
+            first, last = (
+                support_ptr[addresses.tract[synthesizer]],
+                support_ptr[addresses.tract[synthesizer] + 1],
+            )
+            _prior_sums(inputs.prior_weight[first:last], inputs.min_weight[synthesizer], cumulative)
             _draw_from_prior(key, stream, cumulative[: last - first], drawn)
         if has_run_out(stream):
-            return one
+            return synthesizer
     return DONE

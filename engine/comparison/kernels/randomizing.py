@@ -44,24 +44,24 @@ def keep_or_redraw_range(
     """
     addresses, support_ptr = inputs.addresses, inputs.support_ptr
     stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
-    for one in range(bounds[0], bounds[1]):
-        drawn = synthetic.point[synthetic.ptr[one] : synthetic.ptr[one + 1]]
+    for synthesizer in range(bounds[0], bounds[1]):
+        drawn = synthetic.point[synthetic.ptr[synthesizer] : synthetic.ptr[synthesizer + 1]]
         if drawn.size == 0:
             continue
-        tract = addresses.tract[one]
+        tract = addresses.tract[synthesizer]
         redrawn = (support_ptr[tract + 1] - support_ptr[tract]) << _UNITS
         whole = odds - (1 << _UNITS) + redrawn
         # Sorted first, so that the order of workers in a file decides nothing.
-        drawn[:] = inputs.workers.point[inputs.workers.ptr[one] : inputs.workers.ptr[one + 1]]
+        drawn[:] = inputs.workers.point[inputs.workers.ptr[synthesizer] : inputs.workers.ptr[synthesizer + 1]]
         sort_values(drawn)
-        open_stream(STAGE_MOVE, addresses.destination[one], addresses.segment[one], stream)
+        open_stream(STAGE_MOVE, addresses.destination[synthesizer], addresses.segment[synthesizer], stream)
         for worker in range(drawn.size):
             value = below(key, stream, whole)
             if value < redrawn:
                 drawn[worker] = value >> _UNITS
         sort_values(drawn)
         if has_run_out(stream):
-            return one
+            return synthesizer
     return DONE
 
 
@@ -131,20 +131,22 @@ def geometric_range(
     most = most_points(support_ptr)
     points, noisy = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int64)
     stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
-    for one in range(bounds[0], bounds[1]):
-        drawn = synthetic.point[synthetic.ptr[one] : synthetic.ptr[one + 1]]
+    for synthesizer in range(bounds[0], bounds[1]):
+        drawn = synthetic.point[synthetic.ptr[synthesizer] : synthetic.ptr[synthesizer + 1]]
         if drawn.size == 0:
             continue
-        n_points = support_ptr[addresses.tract[one] + 1] - support_ptr[addresses.tract[one]]
-        workers = np.sort(inputs.workers.point[inputs.workers.ptr[one] : inputs.workers.ptr[one + 1]])
-        open_stream(STAGE_NOISE, addresses.destination[one], addresses.segment[one], stream)
+        n_points = support_ptr[addresses.tract[synthesizer] + 1] - support_ptr[addresses.tract[synthesizer]]
+        workers = np.sort(
+            inputs.workers.point[inputs.workers.ptr[synthesizer] : inputs.workers.ptr[synthesizer + 1]]
+        )
+        open_stream(STAGE_NOISE, addresses.destination[synthesizer], addresses.segment[synthesizer], stream)
         listed, total = noise_everywhere(key, stream, noise, workers, n_points, points, noisy)
         if has_run_out(stream):
-            return one
+            return synthesizer
         if total > MOST_NOISY:
-            return TOO_LARGE - one
-        open_stream(STAGE_TOTAL, addresses.destination[one], addresses.segment[one], stream)
+            return TOO_LARGE - synthesizer
+        open_stream(STAGE_TOTAL, addresses.destination[synthesizer], addresses.segment[synthesizer], stream)
         _project(key, stream, points[:listed], noisy[:listed], n_points, drawn)
         if has_run_out(stream):
-            return one
+            return synthesizer
     return DONE

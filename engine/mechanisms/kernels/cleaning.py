@@ -153,7 +153,7 @@ def _set_means(most: int, theta: float, tilt: float, means: Floats) -> None:
 
 
 @lean_jit
-def _freed_beyond(counts: Ints, most: int, n_points: int, theta: float, v: float, means: Floats) -> bool:
+def _are_more_freed(counts: Ints, most: int, n_points: int, theta: float, v: float, means: Floats) -> bool:
     """Whether more workers are expected to be freed than to be added, each point getting another with odds v.
 
     ``counts`` holds the workers of the occupied points, ``most`` the largest of them.
@@ -175,7 +175,7 @@ def _mean_by_balance(counts: Ints, most: int, n_points: int, theta: float, means
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         v = (low + high) / 2.0
-        if _freed_beyond(counts, most, n_points, theta, v, means):
+        if _are_more_freed(counts, most, n_points, theta, v, means):
             low = v
         else:
             high = v
@@ -308,7 +308,7 @@ def expected_freed_range(
         theta = thetas.numerator[unit] / thetas.denominator[unit]
         n_points = n_support[tract[unit]]
         odds = _FEW_FREED / (n_points + _FEW_FREED)  # with which as many are added
-        if n_workers > _FEW_FREED and _freed_beyond(counts, most, n_points, theta, odds, space.means):
+        if n_workers > _FEW_FREED and _are_more_freed(counts, most, n_points, theta, odds, space.means):
             mean = _mean_by_balance(counts, most, n_points, theta, space.means)
         else:
             law = _law(n_occupied, n_points, theta, thetas.price[unit] / PRICE_UNITS)
@@ -368,17 +368,17 @@ def sum_ranges(places: PointPlaces, limits: Floats, counts: PointSums, sums: Ran
 
 @lean_jit
 def _comes_before(
-    one: tuple[int, int], other: tuple[int, int], first: int, drawn: Ints, share_bits: Ints
+    candidate: tuple[int, int], rival: tuple[int, int], first: int, drawn: Ints, share_bits: Ints
 ) -> bool:
     """Whether a (key, point) is less plausible than another: by workers, then by share, then by point."""
-    if one[0] != other[0]:
-        return one[0] < other[0]
-    here, there = first + one[1], first + other[1]
+    if candidate[0] != rival[0]:
+        return candidate[0] < rival[0]
+    here, there = first + candidate[1], first + rival[1]
     if drawn[here] != drawn[there]:
         return bool(drawn[here] < drawn[there])
     if share_bits[here] != share_bits[there]:
         return bool(share_bits[here] < share_bits[there])
-    return one[1] < other[1]
+    return candidate[1] < rival[1]
 
 
 @lean_jit

@@ -204,11 +204,11 @@ def _keeps_all(stream: Ints, tuning: _Tuning) -> bool:
 def _is_accepted(key: Words, stream: Ints, tuning: _Tuning, n_points: int, n_freed: int) -> bool:
     """Accept with chance B(F) / B(F*), B(F) = v^F C(F + k - 1, F), F* its likeliest value: one factor at a time."""
     v, bits = tuning.v, tuning.bits
-    for one in range(tuning.likeliest, n_freed):
-        if below(key, stream, (one + 1) << bits) >= v * (one + n_points):
+    for step in range(tuning.likeliest, n_freed):
+        if below(key, stream, (step + 1) << bits) >= v * (step + n_points):
             return False
-    for one in range(n_freed, tuning.likeliest):  # noqa: SIM110 - numba has no generators here
-        if below(key, stream, v * (one + n_points)) >= (one + 1) << bits:
+    for step in range(n_freed, tuning.likeliest):  # a loop, as numba has no generators here
+        if below(key, stream, v * (step + n_points)) >= (step + 1) << bits:
             return False
     return True
 
@@ -253,33 +253,33 @@ def _free_all(
 @lean_jit
 def _lay_out(key: Words, stream: Ints, n_points: int, moved: Indices) -> None:
     """Fill ``moved`` with the points of freed workers: a uniform multiset of all points."""
-    for one in range(moved.size):
+    for worker in range(moved.size):
         # An urn with one ball for each point, to which every draw adds a ball of its point.
-        ball = below(key, stream, n_points + one)
-        moved[one] = ball if ball < n_points else moved[ball - n_points]
+        ball = below(key, stream, n_points + worker)
+        moved[worker] = ball if ball < n_points else moved[ball - n_points]
 
 
 @lean_jit
 def _merge(points: Indices, left: Ints, moved: Indices, drawn: Indices) -> None:
     """Fill ``drawn``: what is left on each occupied point, and those moved. Sorted, to hide who was freed."""
     sort_values(moved)
-    at, one = 0, 0
+    at, next_moved = 0, 0
     for position in range(points.size):
         point = points[position]
-        while one < moved.size and moved[one] <= point:
-            drawn[at] = moved[one]
-            at, one = at + 1, one + 1
+        while next_moved < moved.size and moved[next_moved] <= point:
+            drawn[at] = moved[next_moved]
+            at, next_moved = at + 1, next_moved + 1
         for _ in range(left[position]):
             drawn[at] = point
             at += 1
-    for rest in range(one, moved.size):
+    for rest in range(next_moved, moved.size):
         drawn[at] = moved[rest]
         at += 1
 
 
 @lean_jit
 def _draw_table(
-    one: int,
+    synthesizer: int,
     workers: PointLists,
     tract: int,
     support_ptr: Ints,
@@ -289,9 +289,9 @@ def _draw_table(
     synthetic: PointLists,
 ) -> None:
     """Draw the table of one synthesizer, whose stream is open."""
-    first, n_workers = workers.ptr[one], workers.ptr[one + 1] - workers.ptr[one]
+    first, n_workers = workers.ptr[synthesizer], workers.ptr[synthesizer + 1] - workers.ptr[synthesizer]
     n_points = support_ptr[tract + 1] - support_ptr[tract]
-    drawn = synthetic.point[synthetic.ptr[one] : synthetic.ptr[one + 1]]
+    drawn = synthetic.point[synthetic.ptr[synthesizer] : synthetic.ptr[synthesizer + 1]]
     if n_workers == 0 or n_points == 1:
         # Nothing to draw: of no workers, or of workers that can live in one place alone, there is one table.
         drawn[:] = 0
@@ -299,7 +299,11 @@ def _draw_table(
     stream = space.stream
     n_occupied = _count(workers.point[first : first + n_workers], space.at_point, space.points, space.counts)
     points, counts = space.points[:n_occupied], space.counts[:n_occupied]
-    numerator, denominator, price = thetas.numerator[one], thetas.denominator[one], thetas.price[one]
+    numerator, denominator, price = (
+        thetas.numerator[synthesizer],
+        thetas.denominator[synthesizer],
+        thetas.price[synthesizer],
+    )
     if price < PRICE_UNITS:
         law = PricedLaw(numerator, denominator, price, n_points)
         n_freed = free_and_lay_out(key, stream, law, points, counts, space.freed, space.priced)
@@ -334,21 +338,23 @@ def exponential_range(
             start, bounds[1], STAGE_MOVE, workers.ptr, _BYTES_OF_WORKER, addresses, space.lanes
         )
         fill_blocks(key, space.lanes, space.window)
-        for one in range(start, stop):
-            n_blocks = first_blocks(workers.ptr[one + 1] - workers.ptr[one], _BYTES_OF_WORKER)
+        for synthesizer in range(start, stop):
+            n_blocks = first_blocks(workers.ptr[synthesizer + 1] - workers.ptr[synthesizer], _BYTES_OF_WORKER)
             open_prepared(
                 STAGE_MOVE,
-                addresses.destination[one],
-                addresses.segment[one],
+                addresses.destination[synthesizer],
+                addresses.segment[synthesizer],
                 space.window,
                 lane,
                 n_blocks,
                 space.stream,
             )
             lane += n_blocks
-            _draw_table(one, workers, addresses.tract[one], support_ptr, thetas, key, space, synthetic)
+            _draw_table(
+                synthesizer, workers, addresses.tract[synthesizer], support_ptr, thetas, key, space, synthetic
+            )
             if has_run_out(space.stream):
-                return one
+                return synthesizer
     return DONE
 
 

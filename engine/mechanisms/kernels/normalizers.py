@@ -77,12 +77,12 @@ def _set_factors(n: int, theta: float, price: float, factors: Floats) -> None:
 
 
 @lean_jit
-def _times(one: Floats, other: Floats, n: int, product: Floats) -> None:
+def _multiply(first: Floats, second: Floats, n: int, product: Floats) -> None:
     """Coefficients up to t^n of a product of polynomials."""
     for power in range(n + 1):
         total = 0.0
         for left in range(power + 1):
-            total += one[left] * other[power - left]
+            total += first[left] * second[power - left]
         product[power] = total
 
 
@@ -102,11 +102,11 @@ def _set_empties(n: int, k: int, price: float, space: RatioSpace) -> None:
     left = k - most
     while left > 0:
         if left & 1:
-            _times(power, square, n, longer)
+            _multiply(power, square, n, longer)
             _copy(longer, n, power)
         left >>= 1
         if left > 0:
-            _times(square, square, n, longer)
+            _multiply(square, square, n, longer)
             _copy(longer, n, square)
     for s in range(most, -1, -1):
         _copy(power, n, empties[s])
@@ -126,17 +126,17 @@ def _set_products(n: int, k: int, factors: Floats, partitions: Partitions, produ
     products[0] = 0.0
     products[0, 0] = 1.0
     size = 0
-    for one in range(1, partitions.first[n + 1]):
-        while one >= partitions.first[size + 1]:
+    for partition in range(1, partitions.first[n + 1]):
+        while partition >= partitions.first[size + 1]:
             size += 1
-        if partitions.parts[one] > k:
+        if partitions.parts[partition] > k:
             continue
-        last = partitions.last[one]
-        parent = products[partitions.parent[one]]
-        products[one] = 0.0
+        last = partitions.last[partition]
+        parent = products[partitions.parent[partition]]
+        products[partition] = 0.0
         for power in range(size - last + 1):
             for more in range(last + 1):
-                products[one, power + more] += parent[power] * factors[last, more]
+                products[partition, power + more] += parent[power] * factors[last, more]
 
 
 @lean_jit
@@ -147,17 +147,17 @@ def worst_ratio(
     _set_factors(n, theta, price, space.factors)
     _set_empties(n, k, price, space)
     _set_products(n, k, space.factors, partitions, space.products)
-    for one in range(partitions.first[n], partitions.first[n + 1]):
-        s = partitions.parts[one]
+    for partition in range(partitions.first[n], partitions.first[n + 1]):
+        s = partitions.parts[partition]
         total = 0.0
         if s <= k:
             for power in range(n + 1):
-                total += space.products[one, power] * space.empties[s, n - power]
-        space.totals[one] = total
+                total += space.products[partition, power] * space.empties[s, n - power]
+        space.totals[partition] = total
     worst = 1.0
-    for one in range(partitions.first[n - 1], partitions.first[n]):
+    for partition in range(partitions.first[n - 1], partitions.first[n]):
         least, most = np.inf, 0.0
-        for place in range(partitions.joined_ptr[one], partitions.joined_ptr[one + 1]):
+        for place in range(partitions.joined_ptr[partition], partitions.joined_ptr[partition + 1]):
             joined = partitions.joined[place]
             if partitions.parts[joined] <= k:
                 least, most = min(least, space.totals[joined]), max(most, space.totals[joined])
@@ -218,17 +218,17 @@ def search_price(n: int, k: int, growth: float, space: RatioSpace) -> tuple[int,
         middle = (low + high) >> 1
         price = middle / PRICE_UNITS
         _set_empties(n, k, price, space)
-        found = theta
+        trial_theta = theta
         joins, leaves = 1.0, 1.0
         for _ in range(_THETA_STEPS):
-            if price < 2.0 * found:
+            if price < 2.0 * trial_theta:
                 break
-            joins, leaves = _two_ratios(n, k, found, price, space)
-            found = max(joins, leaves) / growth
-        if price < 2.0 * found or joins < leaves:
+            joins, leaves = _two_ratios(n, k, trial_theta, price, space)
+            trial_theta = max(joins, leaves) / growth
+        if price < 2.0 * trial_theta or joins < leaves:
             low = middle
         else:
-            high, theta = middle, found
+            high, theta = middle, trial_theta
     price = high / PRICE_UNITS
     if high == PRICE_UNITS or price < 2.0 * theta:
         return 0, theta
@@ -290,8 +290,8 @@ def apart_moves(n: int, k: int, theta: float, price: float) -> float:
         ways, fresh = 0.0, 1.0
         for h in range(min(moved, k - n) + 1):
             old = 1.0
-            for one in range(moved - h):
-                old *= (n - 1.0 - one) / (one + 1.0) / price
+            for step in range(moved - h):
+                old *= (n - 1.0 - step) / (step + 1.0) / price
             ways += fresh * old
             fresh *= (k - n - h) / (h + 1.0)
         total += removed * ways

@@ -45,7 +45,7 @@ def _power(base: float, exponent: int) -> float:
 
 
 @lean_jit
-def _summed(count: int, theta: float, v: float) -> float:
+def _sum_terms(count: int, theta: float, v: float) -> float:
     """Y of docs/theory/method.md, section 7f."""
     if count == 0:
         return 0.0
@@ -57,7 +57,7 @@ def _summed(count: int, theta: float, v: float) -> float:
 @lean_jit
 def _estimate(count: int, theta: float, v: float) -> float:
     """Real workers of a point that shows so many: its mean is the real number, whatever that is."""
-    return _summed(count, theta, v) - v * _summed(count + 1, theta, v)
+    return _sum_terms(count, theta, v) - v * _sum_terms(count + 1, theta, v)
 
 
 @lean_jit
@@ -85,7 +85,7 @@ def read_units_range(
     thetas: Thetas,
     least_workers: int,
     space: FreedSpace,
-    found: PointCounts,
+    point_counts: PointCounts,
 ) -> int:
     """Read units ``bounds`` of at least so many workers point by point, as far as they can be read; returns -1."""
     for unit in range(bounds[0], bounds[1]):
@@ -99,11 +99,11 @@ def read_units_range(
         v = _odds(space.counts, n_occupied, n_workers, n_points, theta)
         if theta >= _NEARLY_LARGEST_U * v:
             continue
-        found.is_read[unit] = True
+        point_counts.is_read[unit] = True
         empty = np.int64(np.floor(_estimate(0, theta, v) * (1 << FREED_BITS)))
-        found.empty[unit] = empty
+        point_counts.empty[unit] = empty
         for place in range(n_occupied):
             shown = np.int64(np.floor(_estimate(space.counts[place], theta, v) * (1 << FREED_BITS)))
-            found.point[start + place] = space.occupied[place]
-            found.more[start + place] = shown - empty
+            point_counts.point[start + place] = space.occupied[place]
+            point_counts.more[start + place] = shown - empty
     return -1

@@ -163,15 +163,15 @@ def _free_slowly(key: Words, stream: Ints, tuning: _Tuning, count: int) -> int:
 @lean_jit
 def _is_accepted(key: Words, stream: Ints, tuning: _Tuning, n_freed: int) -> bool:
     """Accept with B(F) / B(F*), B(F) = v^F prod (K + (2 - c) i) / (i + 1), F* its likeliest value."""
-    for one in range(tuning.likeliest, n_freed):
-        if below(key, stream, (one + 1) * PRICE_UNITS << tuning.bits) >= tuning.v * (
-            tuning.weight + tuning.more * one
+    for step in range(tuning.likeliest, n_freed):
+        if below(key, stream, (step + 1) * PRICE_UNITS << tuning.bits) >= tuning.v * (
+            tuning.weight + tuning.more * step
         ):
             return False
-    for one in range(n_freed, tuning.likeliest):
+    for step in range(n_freed, tuning.likeliest):
         if (
-            below(key, stream, tuning.v * (tuning.weight + tuning.more * one))
-            >= (one + 1) * PRICE_UNITS << tuning.bits
+            below(key, stream, tuning.v * (tuning.weight + tuning.more * step))
+            >= (step + 1) * PRICE_UNITS << tuning.bits
         ):
             return False
     return True
@@ -206,20 +206,20 @@ def _lay_out(
     for at in range(points.size):
         space.taken[at] = points[at]
     n_reached = 0
-    for one in range(n_freed):
-        place = below(key, stream, tuning.weight + tuning.more * one)
-        solid = (n_open + one + n_reached) * PRICE_UNITS
+    for worker in range(n_freed):
+        place = below(key, stream, tuning.weight + tuning.more * worker)
+        solid = (n_open + worker + n_reached) * PRICE_UNITS
         if place < solid:
             ball = place // PRICE_UNITS
             if ball < n_open:
-                space.moved[one] = space.open[ball]
-            elif ball < n_open + one:
-                space.moved[one] = space.moved[ball - n_open]
+                space.moved[worker] = space.open[ball]
+            elif ball < n_open + worker:
+                space.moved[worker] = space.moved[ball - n_open]
             else:
-                space.moved[one] = space.reached[ball - n_open - one]
+                space.moved[worker] = space.reached[ball - n_open - worker]
         elif place < solid + law.price * (n_empty - n_reached):
             new = _take((place - solid) // law.price, space.taken, points.size + n_reached)
-            space.moved[one] = space.reached[n_reached] = new
+            space.moved[worker] = space.reached[n_reached] = new
             n_reached += 1
         else:
             return False

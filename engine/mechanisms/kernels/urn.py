@@ -360,10 +360,10 @@ def synthesize_range(
         )
         fill_blocks(key, space.lanes, space.window)
         lane = 0
-        for one in range(start, stop):
-            tract = addresses.tract[one]
-            real = workers.point[workers.ptr[one] : workers.ptr[one + 1]]
-            drawn = synthetic.point[synthetic.ptr[one] : synthetic.ptr[one + 1]]
+        for synthesizer in range(start, stop):
+            tract = addresses.tract[synthesizer]
+            real = workers.point[workers.ptr[synthesizer] : workers.ptr[synthesizer + 1]]
+            drawn = synthetic.point[synthetic.ptr[synthesizer] : synthetic.ptr[synthesizer + 1]]
             retain, sample = _lanes_needed(candidates.retain_blocks, tract, real.size, drawn.size)
             if drawn.size == 0:
                 continue
@@ -372,7 +372,11 @@ def synthesize_range(
             # With no real worker there is nothing to hide and nothing that is sure to stay: keep the whole
             # prior. Which synthesizers these are is known from their total alone, and totals are public.
             # So is which of them do not prune: that follows from the accountant's public numbers.
-            if real.size == 0 or rules.min_weight[one] > rules.certain_above or not rules.prunes[one]:
+            if (
+                real.size == 0
+                or rules.min_weight[synthesizer] > rules.certain_above
+                or not rules.prunes[synthesizer]
+            ):
                 n_kept = last - first
                 for point in range(n_kept):
                     balls[point] = point
@@ -380,23 +384,30 @@ def synthesize_range(
                 if tract != tract_at_hand:
                     space.digits[0] = _read_in_order(candidates.classes.entry[first:last])
                     tract_at_hand = tract
-                open_stream(STAGE_RETAIN, addresses.destination[one], addresses.segment[one], stream)
+                open_stream(
+                    STAGE_RETAIN, addresses.destination[synthesizer], addresses.segment[synthesizer], stream
+                )
                 take_blocks(space.window, lane, retain, stream)
-                kept = KeptPoints(balls, space.marks, one)
+                kept = KeptPoints(balls, space.marks, synthesizer)
                 n_kept = _prune(tract, real, candidates, kept, key, space)
                 if has_run_out(stream):
-                    return one
-            even = rules.min_weight[one] if rules.is_even[one] else 0
+                    return synthesizer
+            even = rules.min_weight[synthesizer] if rules.is_even[synthesizer] else 0
             if even == 0:
                 _sum_weights(
-                    balls[:n_kept], support.prior_weight[first:last], rules.min_weight[one], space.cumulative
+                    balls[:n_kept],
+                    support.prior_weight[first:last],
+                    rules.min_weight[synthesizer],
+                    space.cumulative,
                 )
             _copy(real, balls[n_kept : n_kept + real.size])
-            open_stream(sample_tag, addresses.destination[one], addresses.segment[one], stream)
+            open_stream(
+                sample_tag, addresses.destination[synthesizer], addresses.segment[synthesizer], stream
+            )
             take_blocks(space.window, lane + retain, sample, stream)
             _draw(key, stream, space.lanes, space.cumulative, even, balls, (n_kept, real.size, drawn.size))
             if has_run_out(stream):
-                return one
+                return synthesizer
             _copy(balls[n_kept + real.size : n_kept + real.size + drawn.size], drawn)
             lane += retain + sample
     return -1

@@ -429,8 +429,8 @@ def _place_together(
         point = workers[worker]
         if known.block[point] < 0:
             open_stream(STAGE_REPRESENTATIVE, tract, point, space.stream)
-            one = workers[worker : worker + 1]
-            n_listed = _draw_tracts(one, 0, tract, units, geography, blocks.tract, key, space, n_listed)
+            single = workers[worker : worker + 1]
+            n_listed = _draw_tracts(single, 0, tract, units, geography, blocks.tract, key, space, n_listed)
             if n_listed < 0:
                 return -1
             _find_blocks(1, blocks, space.places)

@@ -179,15 +179,15 @@ def _place(
         if space.first[worker] == space.last[worker]:
             lon[worker], lat[worker] = math.nan, math.nan
             continue
-        one = words[first_word[worker] + offset + 1] * _UNIT
-        other = words[first_word[worker] + offset + 2] * _UNIT
+        along = words[first_word[worker] + offset + 1] * _UNIT
+        across = words[first_word[worker] + offset + 2] * _UNIT
         # The unit square folded along its diagonal: uniform in the triangle, without a square root.
-        if one + other > 1.0:
-            one, other = 1.0 - one, 1.0 - other
+        if along + across > 1.0:
+            along, across = 1.0 - along, 1.0 - across
         at = chosen[worker]
         x, y = triangle[at, 1], triangle[at, 2]
-        lon[worker] = x + one * (triangle[at, 3] - x) + other * (triangle[at, 5] - x)
-        lat[worker] = y + one * (triangle[at, 4] - y) + other * (triangle[at, 6] - y)
+        lon[worker] = x + along * (triangle[at, 3] - x) + across * (triangle[at, 5] - x)
+        lat[worker] = y + along * (triangle[at, 4] - y) + across * (triangle[at, 6] - y)
 
 
 @lean_jit

@@ -63,10 +63,10 @@ class PlaceSpace(NamedTuple):
 
 
 @lean_jit
-def _square(one: Floats, i: int, other: Floats, j: int) -> float:
-    x = one[i, 0] - other[j, 0]
-    y = one[i, 1] - other[j, 1]
-    z = one[i, 2] - other[j, 2]
+def _square(first: Floats, i: int, second: Floats, j: int) -> float:
+    x = first[i, 0] - second[j, 0]
+    y = first[i, 1] - second[j, 1]
+    z = first[i, 2] - second[j, 2]
     return x * x + y * y + z * z  # type: ignore[no-any-return]  # NumPy types an element as Any
 
 
@@ -100,8 +100,8 @@ def _list_members(tract: int, puma: int, ground: PlaceGround, running: Ints) -> 
         home = ground.puma_tract[start + member]
         people = ground.block_sum[ground.block_ptr[home + 1]] - ground.block_sum[ground.block_ptr[home]]
         band = band_of(_square(ground.tract_place, tract, ground.tract_place, home), ground.limits)
-        for each in range(running.shape[0]):
-            running[each, member + 1] = running[each, member] + (people if each == band else 0)
+        for row in range(running.shape[0]):
+            running[row, member + 1] = running[row, member] + (people if row == band else 0)
 
 
 @lean_jit

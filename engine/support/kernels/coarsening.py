@@ -134,11 +134,11 @@ class CoarseningSpace(NamedTuple):
 
 
 @lean_jit
-def square_chord(place: Floats, one: int, other: int) -> float:
+def square_chord(place: Floats, first: int, second: int) -> float:
     """Square of the chord between two tracts."""
-    x = place[one, 0] - place[other, 0]
-    y = place[one, 1] - place[other, 1]
-    z = place[one, 2] - place[other, 2]
+    x = place[first, 0] - place[second, 0]
+    y = place[first, 1] - place[second, 1]
+    z = place[first, 2] - place[second, 2]
     return x * x + y * y + z * z  # type: ignore[no-any-return]  # NumPy types an element as Any
 
 
@@ -531,9 +531,9 @@ def find_points(
     limits: tuple[float, float],
     far: FarStates,
     support: LocatedPoints,
-    found: Indices,
+    points: Indices,
 ) -> None:
-    """Local support point of each (position of a destination tract, origin tract) into ``found``.
+    """Local support point of each (position of a destination tract, origin tract) into ``points``.
 
     A tract whose point editing removed is in the remainder (level 3, the last point) if there is one; else -1.
     """
@@ -544,7 +544,7 @@ def find_points(
         point = _find(level, unit, first, last, support.level, support.unit)
         if point < 0 and last > first and support.level[last - 1] == 3:
             point = last - 1
-        found[worker] = point - first if point >= 0 else -1
+        points[worker] = point - first if point >= 0 else -1
 
 
 @lean_jit
@@ -577,7 +577,7 @@ def find_homes(
     far: FarStates,
     support: LocatedPoints,
     numbers: UnitNumbers,
-    found: Indices,
+    points: Indices,
 ) -> int:
     """As :func:`find_points`, of the workers of synthesizers; return how many live in points that editing removed.
 
@@ -607,7 +607,7 @@ def find_homes(
             if number < 0:
                 number = without
                 n_removed += 1
-            found[worker] = number
+            points[worker] = number
     if at >= 0:
         _set_numbers(at, support, numbers, False)
     return n_removed

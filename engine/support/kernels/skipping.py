@@ -116,10 +116,10 @@ def _class_of(threshold: int) -> int:
     """Class of a retention probability, ``CERTAIN_CLASS`` for 1."""
     if threshold >= 1 << RETENTION_BITS:
         return CERTAIN_CLASS
-    found = 0
+    retention_class = 0
     for c in range(1, LAST_CLASS + 1):
-        found += threshold <= 1 << (RETENTION_BITS - c)
-    return found
+        retention_class += threshold <= 1 << (RETENTION_BITS - c)
+    return retention_class
 
 
 @lean_jit
@@ -129,12 +129,12 @@ def _count_classes(threshold: Ints, n_of: Ints) -> None:
         n_of[c] = 0
     above, up_to = 1, 0  # the thresholds of no class
     run, c = 0, 0
-    for each in threshold:
-        if above < each <= up_to:
+    for point_threshold in threshold:
+        if above < point_threshold <= up_to:
             run += 1
             continue
         n_of[c] += run
-        c, run = _class_of(each), 1
+        c, run = _class_of(point_threshold), 1
         above, up_to = _bounds_of(c)
     n_of[c] += run
 

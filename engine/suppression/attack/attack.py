@@ -20,7 +20,7 @@ from engine.arrays import BoolArray
 from engine.errors import OverflowRefusedError
 from engine.suppression.attack.consistent import LISTED, list_consistent
 from engine.suppression.attack.linked_tables import LinkedTables
-from engine.suppression.attack.narrowing import Step, narrow, with_ranges
+from engine.suppression.attack.narrowing import Step, narrow, narrow_ranges
 from engine.suppression.attack.ordinary import Layout, OrdinarySuppressor, Rule
 from engine.suppression.attack.ranges import exact_ranges, why_infeasible
 from engine.suppression.attack.rule_check import Outcome, agrees_with_rule, outcomes, stars_of
@@ -180,7 +180,7 @@ def _attack(
         for number in linked.attacked:
             _check_shown_by_rule(linked, number, rule)
     narrowed = narrow(linked, sums)
-    narrower = with_ranges(sums, narrowed.low, narrowed.high)
+    narrower = narrow_ranges(sums, narrowed.low, narrowed.high)
     try:
         listed = list_consistent(narrower, limit=limit)
     except OverflowRefusedError:
@@ -196,8 +196,8 @@ def _attack(
         before = Known.of(listed)
     else:
         before = Known([], [], np.zeros(0, dtype=np.bool_), listed)
-    suppressed = [] if rule is None else _suppressed(linked, sums, rule)
-    after, used = _with_rule(
+    suppressed = [] if rule is None else _list_suppressed(linked, sums, rule)
+    after, used = _apply_rule(
         sums, before, rule, suppressed, partial(ranges_under_rule, seconds=seconds, progress=progress)
     )
     reasons = None
@@ -212,7 +212,7 @@ def _attack(
         before=before,
         after=after,
         rule_used=used,
-        excluded=_excluded(before, suppressed) if used == "whole" else [],
+        excluded=_list_excluded(before, suppressed) if used == "whole" else [],
         reasons=reasons,
     )
 
@@ -225,25 +225,30 @@ class _Suppressed(NamedTuple):
     among: slice
 
 
-def _suppressed(linked: LinkedTables, sums: Sums, rule: Rule) -> list[_Suppressed]:
-    found = []
+def _list_suppressed(linked: LinkedTables, sums: Sums, rule: Rule) -> list[_Suppressed]:
+    suppressed = []
     for number in linked.attacked:
-        table, mine = (
+        table, positions = (
             linked.tables[number],
             [at for at, star in enumerate(sums.stars) if star.table == number],
         )
-        if mine:
-            among = slice(mine[0], mine[-1] + 1)
+        if positions:
+            among = slice(positions[0], positions[-1] + 1)
             stars = stars_of(table, sums._replace(stars=sums.stars[among]))
-            found.append(_Suppressed(OrdinarySuppressor(Layout.of(table), rule), stars, among))
-    return found
+            suppressed.append(_Suppressed(OrdinarySuppressor(Layout.of(table), rule), stars, among))
+    return suppressed
 
 
 def _needs(suppressed: list[_Suppressed]) -> Needs:
-    return joint_needs([(needs_of(each.suppressor, each.stars), each.among.start) for each in suppressed])
+    return joint_needs(
+        [
+            (needs_of(suppression.suppressor, suppression.stars), suppression.among.start)
+            for suppression in suppressed
+        ]
+    )
 
 
-def _excluded(before: Known, suppressed: list[_Suppressed]) -> list[Outcome]:
+def _list_excluded(before: Known, suppressed: list[_Suppressed]) -> list[Outcome]:
     """What the rule gives to the other tables; of linked tables, this is not said."""
     if before.tables is None or len(suppressed) != 1:
         return []
@@ -267,7 +272,7 @@ def _check_shown_by_rule(linked: LinkedTables, number: int, rule: Rule) -> None:
             )
 
 
-def _with_rule(
+def _apply_rule(
     sums: Sums, before: Known, rule: Rule | None, suppressed: list[_Suppressed], program: _Program
 ) -> tuple[Known | None, RuleUsed]:
     if rule is None or not sums.stars:
@@ -275,41 +280,41 @@ def _with_rule(
     used: RuleUsed = "whole"
     if before.tables is not None:
         agrees = np.ones(len(before.tables), dtype=np.bool_)
-        for each in suppressed:
-            values = before.tables[:, each.among]
+        for suppression in suppressed:
+            values = before.tables[:, suppression.among]
             try:
-                agrees &= agrees_with_rule(values, each.stars, each.suppressor)
+                agrees &= agrees_with_rule(values, suppression.stars, suppression.suppressor)
             except OverflowRefusedError:
                 used = "consequences"
                 small = (values >= rule.low) & (values <= rule.high)
-                agrees &= needs_of(each.suppressor, each.stars).are_met(small)
+                agrees &= needs_of(suppression.suppressor, suppression.stars).are_met(small)
         if not agrees.any():
-            raise ContradictionError(_no_table(rule))
+            raise ContradictionError(_why_no_table(rule))
         after = Known.of(before.tables[agrees])
         return (after if used == "whole" else after._replace(settled=~after.settled)), used
-    return _programmed(sums, before, rule, suppressed, program)
+    return _apply_rule_by_programs(sums, before, rule, suppressed, program)
 
 
-def _programmed(
+def _apply_rule_by_programs(
     sums: Sums, before: Known, rule: Rule, suppressed: list[_Suppressed], program: _Program
 ) -> tuple[Known | None, RuleUsed]:
     """Use the rule's consequences by integer programs."""
     needs = _needs(suppressed)
     if not all(needs.one_of):
-        raise ContradictionError(_no_table(rule))
-    low, high = _of_primary(before, needs.one_of, rule)
+        raise ContradictionError(_why_no_table(rule))
+    low, high = _narrow_primary(before, needs.one_of, rule)
     limited = [most for most in high if most is not None]
     if len(limited) < len(high):
         return None, "not used"
-    found = program(sums, low, limited, needs, rule)
-    if found is None:
+    ranges = program(sums, low, limited, needs, rule)
+    if ranges is None:
         return None, "not used"
     used: RuleUsed = "whole" if rule.complementary == "none" else "consequences"
-    settled = found.found & (used == "whole")
-    return Known(found.low, list(found.high), settled, None), used
+    settled = ranges.found & (used == "whole")
+    return Known(ranges.low, list(ranges.high), settled, None), used
 
 
-def _of_primary(
+def _narrow_primary(
     before: Known, one_of: tuple[frozenset[int], ...], rule: Rule
 ) -> tuple[list[int], list[int | None]]:
     """Return the ranges, narrowed for stars that are certainly primary."""
@@ -319,11 +324,11 @@ def _of_primary(
         low[position] = max(low[position], rule.low)
         high[position] = rule.high if most is None else min(most, rule.high)
         if low[position] > (high[position] or 0):
-            raise ContradictionError(_no_table(rule))
+            raise ContradictionError(_why_no_table(rule))
     return low, high
 
 
-def _no_table(rule: Rule) -> str:
+def _why_no_table(rule: Rule) -> str:
     what = "the fewest complementary cells" if rule.complementary == "fewest" else "no complementary cells"
     return (
         f"no table with these totals gets these stars if {rule.low}..{rule.high} is suppressed with {what}: "

@@ -78,7 +78,7 @@ def _open_values(
     low = np.full(len(rest), star.low, dtype=np.int64)
     high = np.full(len(rest), _NO_LIMIT if star.high is None else star.high, dtype=np.int64)
     for line, sign in star.lines:
-        later = [other for other in members[line] if other > position]
+        later = [member for member in members[line] if member > position]
         least, most = _contributions(sums, line, later)
         # What is left of the line, less what later stars can contribute, is what this star may contribute.
         if most is not None:

@@ -31,7 +31,7 @@ class Link(NamedTuple):
     left: tuple[CellOf, ...]
     right: tuple[CellOf, ...]
 
-    def signed(self) -> list[tuple[CellOf, int]]:
+    def list_signed(self) -> list[tuple[CellOf, int]]:
         """Return the cells with their signs: 1 on the left, -1 on the right."""
         return [*((cell, 1) for cell in self.left), *((cell, -1) for cell in self.right)]
 
@@ -62,7 +62,7 @@ class LinkedTables:
 
     def __post_init__(self) -> None:
         for number, link in enumerate(self.links):
-            cells = [cell for cell, _ in link.signed()]
+            cells = [cell for cell, _ in link.list_signed()]
             if len(set(cells)) < len(cells):
                 raise ParameterError(
                     f"{self.line_name(self.first_link + number)}: name each cell once in a link"
@@ -104,7 +104,7 @@ class LinkedTables:
         place = {CellOf(star.table, star.row, star.column): at for at, star in enumerate(stars)}
         for number, link in enumerate(self.links):
             line, shown, is_used = self.first_link + number, 0, False
-            for cell, sign in link.signed():
+            for cell, sign in link.list_signed():
                 if not self._is_star(cell):
                     shown -= sign * self.value(cell)
                 elif cell in place:
@@ -118,11 +118,14 @@ class LinkedTables:
         """Return the tables in groups: two are in one group if links join their suppressed cells."""
         group = list(range(len(self.tables)))
         for link in self.links:
-            mine = {group[cell.table] for cell, _ in link.signed() if self._is_star(cell)}
-            group = [min(mine) if each in mine else each for each in group]
+            joined = {group[cell.table] for cell, _ in link.list_signed() if self._is_star(cell)}
+            group = [min(joined) if table_group in joined else table_group for table_group in group]
         return [
-            replace(self, attacked=tuple(table for table, each in enumerate(group) if each == one))
-            for one in sorted(set(group))
+            replace(
+                self,
+                attacked=tuple(table for table, table_group in enumerate(group) if table_group == number),
+            )
+            for number in sorted(set(group))
         ]
 
     def used_links(self) -> list[Link]:
@@ -130,7 +133,7 @@ class LinkedTables:
         return [
             link
             for link in self.links
-            if any(self._is_star(cell) and cell.table in self.attacked for cell, _ in link.signed())
+            if any(self._is_star(cell) and cell.table in self.attacked for cell, _ in link.list_signed())
         ]
 
     def value(self, cell: CellOf) -> int:
@@ -170,7 +173,7 @@ class LinkedTables:
         return self.value(cell) == SUPPRESSED
 
     def _check_shown(self, link: Link, rest: int) -> None:
-        if rest == 0 or any(self._is_star(cell) for cell, _ in link.signed()):
+        if rest == 0 or any(self._is_star(cell) for cell, _ in link.list_signed()):
             return
         sides = []
         for side in link:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from engine.suppression.tables_given import ContradictionError, Named, Sums
 
-__all__ = ["Narrowed", "Step", "narrow", "with_ranges"]
+__all__ = ["Narrowed", "Step", "narrow", "narrow_ranges"]
 
 _SWEEPS: Final = 100
 
@@ -66,19 +66,19 @@ def narrow(table: Named, sums: Sums) -> Narrowed:
     ContradictionError
         A row or column leaves no value for one of its cells.
     """
-    found = Narrowed([star.low for star in sums.stars], [star.high for star in sums.stars], [])
+    narrowed = Narrowed([star.low for star in sums.stars], [star.high for star in sums.stars], [])
     members = sums.members()
     lines = [line for line, stars in enumerate(members) if stars]
     for _ in range(_SWEEPS):
-        before = len(found.steps)
+        before = len(narrowed.steps)
         for line in lines:
-            _use(table, sums, line, members[line], found)
-        if len(found.steps) == before:
+            _use(table, sums, line, members[line], narrowed)
+        if len(narrowed.steps) == before:
             break
-    return found
+    return narrowed
 
 
-def with_ranges(sums: Sums, low: list[int], high: list[int | None]) -> Sums:
+def narrow_ranges(sums: Sums, low: list[int], high: list[int | None]) -> Sums:
     """Return the same equations with narrower ranges of the cells."""
     stars = [
         star._replace(low=low[position], high=high[position]) for position, star in enumerate(sums.stars)
@@ -86,20 +86,20 @@ def with_ranges(sums: Sums, low: list[int], high: list[int | None]) -> Sums:
     return Sums(tuple(stars), sums.rest)
 
 
-def _use(table: Named, sums: Sums, line: int, members: list[int], found: Narrowed) -> None:
+def _use(table: Named, sums: Sums, line: int, members: list[int], narrowed: Narrowed) -> None:
     """Use one equation for each of its cells: sign times value is the rest less what the others contribute."""
     rest = sums.rest[line]
     signs = [dict(sums.stars[position].lines)[line] for position in members]
-    ends = [_contribution(found, position, sign) for position, sign in zip(members, signs, strict=True)]
+    ends = [_contribution(narrowed, position, sign) for position, sign in zip(members, signs, strict=True)]
     least, most = _Total([low for low, _ in ends]), _Total([high for _, high in ends])
     for position, sign, (own_least, own_most) in zip(members, signs, ends, strict=True):
-        fewest, largest = least.without(own_least), most.without(own_most)
+        fewest, largest = least.subtract(own_least), most.subtract(own_most)
         low_by, high_by = (largest, fewest) if sign > 0 else (fewest, largest)
         if low_by is not None:
-            _raise_low(found, Step(position, line, True, sign * (rest - low_by), rest, low_by))
+            _raise_low(narrowed, Step(position, line, True, sign * (rest - low_by), rest, low_by))
         if high_by is not None:
-            _lower_high(found, Step(position, line, False, sign * (rest - high_by), rest, high_by))
-        low, high = found.low[position], found.high[position]
+            _lower_high(narrowed, Step(position, line, False, sign * (rest - high_by), rest, high_by))
+        low, high = narrowed.low[position], narrowed.high[position]
         if high is not None and low > high:
             star = sums.stars[position]
             raise ContradictionError(
@@ -115,27 +115,27 @@ class _Total:
         self._sum = sum(number for number in numbers if number is not None)
         self._n_unlimited = numbers.count(None)
 
-    def without(self, number: int | None) -> int | None:
+    def subtract(self, number: int | None) -> int | None:
         """Return the sum of the others; None if one of them has no limit."""
         if self._n_unlimited > (number is None):
             return None
         return self._sum - (number or 0)
 
 
-def _contribution(found: Narrowed, position: int, sign: int) -> tuple[int | None, int | None]:
+def _contribution(narrowed: Narrowed, position: int, sign: int) -> tuple[int | None, int | None]:
     """Return the least and the most that a cell adds to an equation."""
-    low, high = found.low[position], found.high[position]
+    low, high = narrowed.low[position], narrowed.high[position]
     return (low, high) if sign > 0 else (None if high is None else -high, -low)
 
 
-def _raise_low(found: Narrowed, step: Step) -> None:
-    if step.bound > found.low[step.star]:
-        found.low[step.star] = step.bound
-        found.steps.append(step)
+def _raise_low(narrowed: Narrowed, step: Step) -> None:
+    if step.bound > narrowed.low[step.star]:
+        narrowed.low[step.star] = step.bound
+        narrowed.steps.append(step)
 
 
-def _lower_high(found: Narrowed, step: Step) -> None:
-    high = found.high[step.star]
+def _lower_high(narrowed: Narrowed, step: Step) -> None:
+    high = narrowed.high[step.star]
     if high is None or step.bound < high:
-        found.high[step.star] = step.bound
-        found.steps.append(step)
+        narrowed.high[step.star] = step.bound
+        narrowed.steps.append(step)

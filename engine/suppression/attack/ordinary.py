@@ -121,9 +121,9 @@ def follows_from_totals(layout: Layout, pattern: frozenset[int]) -> frozenset[in
     """Of the suppressed cells, return those that are on no cycle: totals give them away, whatever the values are."""
     neighbors: dict[int, list[tuple[int, int]]] = {}
     for cell in sorted(pattern):
-        one, other = layout.edge(cell)
-        neighbors.setdefault(one, []).append((other, cell))
-        neighbors.setdefault(other, []).append((one, cell))
+        row_node, column_node = layout.edge(cell)
+        neighbors.setdefault(row_node, []).append((column_node, cell))
+        neighbors.setdefault(column_node, []).append((row_node, cell))
     order: dict[int, int] = {}
     lowest: dict[int, int] = {}
     bridges = []
@@ -143,12 +143,12 @@ def follows_from_totals(layout: Layout, pattern: frozenset[int]) -> frozenset[in
                     if lowest[node] > order[parent]:
                         bridges.append(by)
             elif step[1] != by:
-                other, cell = step
-                if other in order:
-                    lowest[node] = min(lowest[node], order[other])
+                neighbor, cell = step
+                if neighbor in order:
+                    lowest[node] = min(lowest[node], order[neighbor])
                 else:
-                    order[other] = lowest[other] = len(order)
-                    path.append((other, cell, iter(neighbors[other])))
+                    order[neighbor] = lowest[neighbor] = len(order)
+                    path.append((neighbor, cell, iter(neighbors[neighbor])))
     return frozenset(bridges)
 
 
@@ -238,8 +238,8 @@ class OrdinarySuppressor:
         """
         if self.rule.complementary == "none" or not primary:
             return len(primary)
-        found = self._first_smallest(primary, len(pattern))
-        return None if found is None else len(found)
+        smallest = self._first_smallest(primary, len(pattern))
+        return None if smallest is None else len(smallest)
 
     def _first_smallest(self, primary: frozenset[int], most: int) -> frozenset[int] | None:
         """Return the first smallest pattern with at most `most` cells, or None."""

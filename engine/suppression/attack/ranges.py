@@ -133,7 +133,7 @@ class _Search:
             # Only a greatest value can be unlimited; the equations have a solution.
             self._unlimited[position] = sign < 0
             return
-        bound = self._proved(solved, position, sign)
+        bound = self._prove_bound(solved, position, sign)
         if bound is None:
             return
         if sign > 0:
@@ -146,14 +146,14 @@ class _Search:
         """Solve a linear program, and remember a witness; None if the program has no solution."""
         rest = np.array(self._sums.rest, dtype=np.float64)
         bounds = list(zip(self.low, self.high, strict=True))
-        found = linprog(costs, A_eq=self._matrix, b_eq=rest, bounds=bounds, method="highs-ds")
-        if found.x is None:
+        solution = linprog(costs, A_eq=self._matrix, b_eq=rest, bounds=bounds, method="highs-ds")
+        if solution.x is None:
             return None
-        if not self._remember(found.x):
-            self._remember(self._whole(costs, rest, bounds))
-        return _Solved(np.asarray(found.eqlin.marginals, dtype=np.float64), float(found.fun))
+        if not self._remember(solution.x):
+            self._remember(self._solve_whole(costs, rest, bounds))
+        return _Solved(np.asarray(solution.eqlin.marginals, dtype=np.float64), float(solution.fun))
 
-    def _whole(
+    def _solve_whole(
         self,
         costs: npt.NDArray[np.float64],
         rest: npt.NDArray[np.float64],
@@ -162,14 +162,14 @@ class _Search:
         """Solve the same program in whole numbers; None if that takes too long."""
         low = np.array([least for least, _ in bounds], dtype=np.float64)
         high = np.array([np.inf if most is None else most for _, most in bounds], dtype=np.float64)
-        found = milp(
+        solution = milp(
             costs,
             integrality=np.ones(costs.size),
             bounds=Bounds(low, high),
             constraints=[LinearConstraint(self._matrix, rest, rest)],
             options={"time_limit": _WITNESS_SECONDS},
         )
-        return None if found.x is None else np.asarray(found.x, dtype=np.float64)
+        return None if solution.x is None else np.asarray(solution.x, dtype=np.float64)
 
     def _remember(self, solution: npt.NDArray[np.float64] | None) -> bool:
         """Round a solution, and remember it if it satisfies every equation in whole numbers."""
@@ -182,7 +182,7 @@ class _Search:
             self._inner_high[position] = value if most is None else max(most, value)
         return True
 
-    def _proved(self, solved: _Solved, position: int, sign: int) -> int | None:
+    def _prove_bound(self, solved: _Solved, position: int, sign: int) -> int | None:
         """Return the best lower bound of sign times the cell that the rounded prices prove; None without one."""
         best, wanted = None, ceil(solved.least - _TOLERANCE)
         for share in _SHARES:
@@ -197,12 +197,12 @@ class _Search:
 
     def _bound(self, prices: list[int], position: int, cost_of_cell: int) -> int | None:
         """Return a lower bound of a cost times the cell, by weak duality; None without one."""
-        bound: int = sum(each * rest for each, rest in zip(prices, self._sums.rest, strict=True))
-        for other, star in enumerate(self._sums.stars):
-            cost = (cost_of_cell if other == position else 0) - sum(
+        bound: int = sum(price * rest for price, rest in zip(prices, self._sums.rest, strict=True))
+        for star_index, star in enumerate(self._sums.stars):
+            cost = (cost_of_cell if star_index == position else 0) - sum(
                 s * prices[line] for line, s in star.lines
             )
-            end = self.low[other] if cost > 0 else self.high[other]
+            end = self.low[star_index] if cost > 0 else self.high[star_index]
             if cost != 0 and end is None:
                 return None
             bound += cost * (end or 0)
@@ -240,12 +240,12 @@ def why_infeasible(table: Named, sums: Sums, low: list[int], high: list[int | No
     matrix = hstack([equations(sums), unit, -unit])
     costs = np.concatenate([np.zeros(n_stars), np.ones(2 * n_lines)])
     bounds = [*zip(low, high, strict=True), *[(0, None)] * (2 * n_lines)]
-    found = linprog(
+    solution = linprog(
         costs, A_eq=matrix, b_eq=np.array(sums.rest, dtype=np.float64), bounds=bounds, method="highs-ds"
     )
-    if found.x is None:
+    if solution.x is None:
         return "no whole numbers fit all rows and columns together; correct the table"
-    off = np.abs(found.x[n_stars : n_stars + n_lines]) + np.abs(found.x[n_stars + n_lines :])
+    off = np.abs(solution.x[n_stars : n_stars + n_lines]) + np.abs(solution.x[n_stars + n_lines :])
     names = [table.line_name(line) for line in np.flatnonzero(off > 0.5).tolist()][:3]
     return (
         f"no whole numbers fit all rows and columns together; the totals of {' and '.join(names)} do not agree "

@@ -93,13 +93,13 @@ def outcomes(
     """
     patterns = patterns_of(values, suppressor.rule)
     published = frozenset(stars.tolist())
-    found = Counter[int | None]()
+    tables_by_n_stars = Counter[int | None]()
     for row, n_tables in zip(patterns.primary, patterns.n_tables.tolist(), strict=True):
         primary = frozenset(stars[row].tolist())
         if not suppressor.gives(published, primary):
-            found[suppressor.n_stars(published, primary)] += n_tables
-    order = sorted(found, key=lambda n_stars: (n_stars is None, n_stars))
-    return [Outcome(found[n_stars], n_stars) for n_stars in order]
+            tables_by_n_stars[suppressor.n_stars(published, primary)] += n_tables
+    order = sorted(tables_by_n_stars, key=lambda n_stars: (n_stars is None, n_stars))
+    return [Outcome(tables_by_n_stars[n_stars], n_stars) for n_stars in order]
 
 
 def patterns_of(values: npt.NDArray[np.int64], rule: Rule) -> Patterns:

@@ -84,9 +84,9 @@ def needs_of(suppressor: OrdinarySuppressor, stars: npt.NDArray[np.int64]) -> Ne
 
 def joint_needs(of_tables: Sequence[tuple[Needs, int]]) -> Needs:
     """Return what the rule requires of several tables, given the position of each table's first star among all."""
-    never = [first + each for needs, first in of_tables for each in needs.never]
+    never = [first + star for needs, first in of_tables for star in needs.never]
     groups = [
-        frozenset(first + each for each in group) for needs, first in of_tables for group in needs.one_of
+        frozenset(first + star for star in group) for needs, first in of_tables for group in needs.one_of
     ]
     return Needs(frozenset(never), tuple(groups))
 
@@ -164,17 +164,21 @@ class _Program:
         self._sums, self._low, self._high, self._needs, self._rule = sums, low, high, needs, rule
         n = len(low)
         least, most = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
-        one = eye_array(n)
+        identity = eye_array(n)
         nothing = csr_array((len(sums.rest), 3 * n))
         groups = _indicator(needs.one_of, n)
-        at_least = hstack([one, -_scaled(least), -rule.low * one, -(rule.high + 1) * one])
-        at_most = hstack([one, -(rule.low - 1) * one, -rule.high * one, -_scaled(most)])
+        at_least = hstack(
+            [identity, -_scale_identity(least), -rule.low * identity, -(rule.high + 1) * identity]
+        )
+        at_most = hstack(
+            [identity, -(rule.low - 1) * identity, -rule.high * identity, -_scale_identity(most)]
+        )
         self._constraints = [
             LinearConstraint(hstack([equations(sums), nothing]), np.array(sums.rest), np.array(sums.rest)),
-            LinearConstraint(hstack([csr_array((n, n)), one, one, one]), 1, 1),
+            LinearConstraint(hstack([csr_array((n, n)), identity, identity, identity]), 1, 1),
             LinearConstraint(at_least, 0, np.inf),
             LinearConstraint(at_most, -np.inf, 0),
-            LinearConstraint(_widened(groups, n), 1, np.inf),
+            LinearConstraint(_widen_groups(groups, n), 1, np.inf),
         ]
         within = np.ones(n)
         within[sorted(needs.never)] = 0
@@ -190,19 +194,19 @@ class _Program:
         left = until - monotonic()
         if left <= 0:
             return None
-        found = milp(
+        solution = milp(
             costs,
             integrality=np.ones(len(costs)),
             bounds=self._bounds,
             constraints=self._constraints,
             options={"time_limit": left, "mip_rel_gap": 0.0},
         )
-        if found.status == _INFEASIBLE:
+        if solution.status == _INFEASIBLE:
             raise ContradictionError("no table with these totals gets these stars by the rule")
-        if found.status != _OPTIMAL or found.x is None:
+        if solution.status != _OPTIMAL or solution.x is None:
             return None
-        witness = [round(value) for value in found.x[: len(self._low)].tolist()]
-        bound = ceil(found.mip_dual_bound - _TOLERANCE)
+        witness = [round(value) for value in solution.x[: len(self._low)].tolist()]
+        bound = ceil(solution.mip_dual_bound - _TOLERANCE)
         return bound if self._is_table(witness) and sign * witness[position] == bound else None
 
     def _is_table(self, witness: list[int]) -> bool:
@@ -212,7 +216,7 @@ class _Program:
         )
 
 
-def _scaled(values: npt.NDArray[np.float64]) -> csr_array:
+def _scale_identity(values: npt.NDArray[np.float64]) -> csr_array:
     n = np.arange(len(values))
     return csr_array((values, (n, n)), shape=(len(values), len(values)))
 
@@ -223,7 +227,7 @@ def _indicator(groups: tuple[frozenset[int], ...], n: int) -> csr_array:
     return csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(groups), n))
 
 
-def _widened(groups: csr_array, n: int) -> csr_array:
+def _widen_groups(groups: csr_array, n: int) -> csr_array:
     """Place the groups at the variables "within the rule's range"."""
     nothing = csr_array((groups.shape[0], n))
     return csr_array(hstack([nothing, nothing, groups, nothing]))

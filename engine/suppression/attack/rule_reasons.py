@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine.suppression.attack.narrowing import Step, narrow, with_ranges
+from engine.suppression.attack.narrowing import Step, narrow, narrow_ranges
 from engine.suppression.attack.ordinary import Rule
 from engine.suppression.attack.rule_check import patterns_of
 from engine.suppression.attack.rule_ranges import Needs
@@ -85,12 +85,12 @@ def reasons_of(
     left : int64[n, K] or None
         The tables that the whole rule leaves, if they are listed.
     """
-    found = {
+    reason_of_star = {
         star: Reason(star, True, "needed") for group in needs.one_of if len(group) == 1 for star in group
     }
     if rule.complementary == "none":
-        found = {star: Reason(star, True, "every") for star in range(len(sums.stars))}
-    found |= {star: Reason(star, False, "follows") for star in needs.never}
+        reason_of_star = {star: Reason(star, True, "every") for star in range(len(sums.stars))}
+    reason_of_star |= {star: Reason(star, False, "follows") for star in needs.never}
     fewest = 0
     if left is not None and len(left):
         primary = patterns_of(left, rule).primary
@@ -98,19 +98,19 @@ def reasons_of(
         n_sets = primary.sum(axis=0).tolist()
         for star in range(len(sums.stars)):
             if n_sets[star] in (0, len(primary)):
-                found.setdefault(star, Reason(star, n_sets[star] > 0, "sets"))
+                reason_of_star.setdefault(star, Reason(star, n_sets[star] > 0, "sets"))
     low, high = list(ranges[0]), list(ranges[1])
     reasons = []
-    for star, reason in sorted(found.items()):
-        narrowed = _narrowed(low[star], high[star], rule, reason.is_primary)
+    for star, reason in sorted(reason_of_star.items()):
+        narrowed = _narrow_range(low[star], high[star], rule, reason.is_primary)
         if narrowed != (low[star], high[star]):
             reasons.append(reason)
             low[star], high[star] = narrowed
-    steps = narrow(table, with_ranges(sums, low, high)).steps
-    return RuleReasons(fewest, _at_most(sums, ranges, rule), reasons, steps)
+    steps = narrow(table, narrow_ranges(sums, low, high)).steps
+    return RuleReasons(fewest, _list_crowded_lines(sums, ranges, rule), reasons, steps)
 
 
-def _narrowed(low: int, high: int | None, rule: Rule, is_primary: bool) -> tuple[int, int | None]:
+def _narrow_range(low: int, high: int | None, rule: Rule, is_primary: bool) -> tuple[int, int | None]:
     """Return the range of a primary cell, or of one that is not."""
     if is_primary:
         return max(low, rule.low), rule.high if high is None else min(high, rule.high)
@@ -121,11 +121,11 @@ def _narrowed(low: int, high: int | None, rule: Rule, is_primary: bool) -> tuple
     return low, high
 
 
-def _at_most(
+def _list_crowded_lines(
     sums: Sums, ranges: tuple[Sequence[int], Sequence[int | None]], rule: Rule
 ) -> list[tuple[int, int]]:
     """Lines in which not all cells that could be primary can be, because they would add up to too little."""
-    found = []
+    lines = []
     for line, members in enumerate(sums.members()):
         most = [ranges[1][star] for star in members]
         if not members or None in most or any(dict(sums.stars[star].lines)[line] < 0 for star in members):
@@ -144,5 +144,5 @@ def _at_most(
                 break
             n += 1
         if n < len(can_be):
-            found.append((line, n))
-    return found
+            lines.append((line, n))
+    return lines

@@ -119,10 +119,10 @@ def binomial_window(people: int, odds: float, floor: float, window: Floats) -> t
 def _convolve(short: Floats, n_short: int, long: Floats, n_long: int, product: Floats) -> None:
     for at in range(n_short + n_long - 1):
         product[at] = 0.0
-    for one in range(n_short):
-        factor = short[one]
-        for other in range(n_long):
-            product[one + other] += factor * long[other]
+    for short_place in range(n_short):
+        factor = short[short_place]
+        for long_place in range(n_long):
+            product[short_place + long_place] += factor * long[long_place]
 
 
 @lean_jit
@@ -202,9 +202,9 @@ def split_masses(
     unsafe, whole = 0.0, 0.0
     for place in range(first.size):
         value = first_start + place
-        other = total - value - second_start
-        if 0 <= other < second.size:
-            mass = first[place] * second[other]
+        second_place = total - value - second_start
+        if 0 <= second_place < second.size:
+            mass = first[place] * second[second_place]
             whole += mass
             if value < low or value > high:
                 unsafe += mass

@@ -122,7 +122,7 @@ def _few_bits(value: float) -> float:
 
 
 @lean_jit
-def _corrected(tilt: float, mean: float, everyone: float, target: float) -> float:
+def _correct_tilt(tilt: float, mean: float, everyone: float, target: float) -> float:
     """A tilt under which the mean is nearer its target."""
     if target <= 0.0 or mean <= 0.0:
         return 1.0 / FARTHEST_TILT if target <= 0.0 else FARTHEST_TILT
@@ -175,10 +175,10 @@ def fit_tilts(ptr: Ints, people: Ints, odds: Floats, totals: Ints, row_total: in
             row_people += everyone
             if totals[column] >= 0:
                 other_mean, others = _means(people, odds, middle, stop, tilts[column])
-                better = _corrected(tilts[column], mean + other_mean, everyone + others, totals[column])
+                better = _correct_tilt(tilts[column], mean + other_mean, everyone + others, totals[column])
                 off = max(off, abs(better / tilts[column] - 1.0))
                 tilts[column] = better
-        better = _corrected(of_row, row_mean, row_people, row_total)
+        better = _correct_tilt(of_row, row_mean, row_people, row_total)
         off = max(off, abs(better / of_row - 1.0))
         of_row = better
         if off <= _TOLERANCE:
@@ -199,17 +199,17 @@ def _add_scaled(factor: float, values: Floats, sums: Floats) -> None:
 def convolve(short: Floats, long: Floats, product: Floats) -> None:
     """Weights of the sum of two independent counts."""
     product[:] = 0.0
-    for one in range(short.size):
-        _add_scaled(short[one], long, product[one : one + long.size])
+    for place in range(short.size):
+        _add_scaled(short[place], long, product[place : place + long.size])
 
 
 @lean_jit
 def convolve_parts(weights: Floats, parts: Floats, n_types: int, first: int, product: Floats) -> None:
     """The same for parts, flattened, of the sums from ``first`` places on; as many as ``product`` holds."""
     product[:] = 0.0
-    for one in range(weights.size):
-        factor = weights[one]
-        shift = (one - first) * n_types
+    for place in range(weights.size):
+        factor = weights[place]
+        shift = (place - first) * n_types
         start, stop = max(0, -shift), min(parts.size, product.size - shift)
         if start < stop:
             _add_scaled(factor, parts[start:stop], product[start + shift : stop + shift])
@@ -256,8 +256,8 @@ def _spread(known: Law, top: int, n_query: int, n_pool: int, scratch: Scratch) -
         scratch.beside_pool[at] = 0.0
     for at in range(known.weights.size):
         scratch.beside_known[at] = 0.0
-    for one in range(n_query):
-        factor, shift = scratch.query[one], top - one
+    for query_count in range(n_query):
+        factor, shift = scratch.query[query_count], top - query_count
         start, stop = max(0, -shift), min(n_pool, known.weights.size - shift)
         if start < stop:
             _add_scaled(factor, scratch.pool[start:stop], scratch.beside_known[start + shift : stop + shift])
@@ -265,13 +265,13 @@ def _spread(known: Law, top: int, n_query: int, n_pool: int, scratch: Scratch) -
 
 
 @lean_jit
-def _beside_query(known: Law, top: int, n_query: int, n_pool: int, scratch: Scratch) -> None:
+def _spread_to_query(known: Law, top: int, n_query: int, n_pool: int, scratch: Scratch) -> None:
     """What goes with each count of the query, in falling order like the pool's."""
     for at in range(n_query):
         scratch.beside_query[at] = 0.0
     bottom = top - n_query + 1
-    for other in range(n_pool):
-        factor, shift = scratch.pool[other], bottom + other
+    for pool_count in range(n_pool):
+        factor, shift = scratch.pool[pool_count], bottom + pool_count
         start, stop = max(0, -shift), min(n_query, known.weights.size - shift)
         if start < stop:
             _add_scaled(factor, known.weights[start + shift : stop + shift], scratch.beside_query[start:stop])
@@ -283,11 +283,11 @@ def _add_parts(parts: Floats, place: int, factor: float, first: int, ones: Float
 
 
 @lean_jit
-def _add_pair(one: Law, other: Law, value: int, both: int, beside: float, first: int, ones: Floats) -> None:
+def _add_pair(left: Law, right: Law, value: int, both: int, beside: float, first: int, ones: Floats) -> None:
     """Parts of two laws whose sum is known, where the first count has a value."""
-    place, place_other = value - one.start, both - value - other.start
-    _add_parts(one.parts, place, other.weights[place_other] * beside, first, ones)
-    _add_parts(other.parts, place_other, one.weights[place] * beside, first + one.parts.shape[1], ones)
+    place, place_right = value - left.start, both - value - right.start
+    _add_parts(left.parts, place, right.weights[place_right] * beside, first, ones)
+    _add_parts(right.parts, place_right, left.weights[place] * beside, first + left.parts.shape[1], ones)
 
 
 @lean_jit
@@ -326,7 +326,7 @@ def _weigh_types(
         )
     first += factors.pool_first.parts.shape[1] + factors.pool_second.parts.shape[1]
     if first < ones.size:
-        _beside_query(factors.known, top, n_query, n_pool, scratch)
+        _spread_to_query(factors.known, top, n_query, n_pool, scratch)
         for at in range(n_query):
             value = starts[0] + n_query - 1 - at
             _add_pair(factors.first, factors.second, value, both[0], scratch.beside_query[at], first, ones)
@@ -372,7 +372,7 @@ def _decide_value(
 
 @lean_jit
 def decide_values(
-    factors: Factors, queried: Queried, row_total: int, limits: Limits, scratch: Scratch, found: Found
+    factors: Factors, queried: Queried, row_total: int, limits: Limits, scratch: Scratch, decided: Found
 ) -> float:
     """Decide which values of a query are safe, from the middle of the values outward.
 
@@ -381,12 +381,12 @@ def decide_values(
     float
         Relative rounding error of each weight.
     """
-    n, peak = found.weight.size, 0.0
+    n, peak = decided.weight.size, 0.0
     for step in range(2 * n):
         at = n // 2 + (step // 2 if step % 2 == 0 else -1 - step // 2)
         if 0 <= at < n:
             weight, missing, safe = _decide_value(factors, queried, at, row_total, limits, peak, scratch)
-            found.weight[at], found.missing[at], found.safe[at] = weight, missing, safe
+            decided.weight[at], decided.missing[at], decided.safe[at] = weight, missing, safe
             peak = max(peak, weight)
     longest = scratch.query.size + scratch.pool.size + factors.known.weights.size
     return (limits.roundings + longest) * _ROUNDING

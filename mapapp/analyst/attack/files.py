@@ -12,23 +12,25 @@ from mapapp.analyst.attack.words import runs_text, sets_of_small_cells
 __all__ = ["attack_result", "linked_result", "write_attack_csv"]
 
 
-def linked_result(found: Sequence[Attack], titles: Sequence[str]) -> dict[str, object]:
+def linked_result(attacks: Sequence[Attack], titles: Sequence[str]) -> dict[str, object]:
     """Return all findings about several tables as JSON takes them: one for each group that links join."""
-    linked = found[0].linked
+    linked = attacks[0].linked
     return {
         "tables": list(titles),
         "names": list(linked.names),
         "links": [linked.link_name(link) for link in linked.links],
-        "groups": [attack_result(one, [titles[number] for number in one.linked.attacked]) for one in found],
+        "groups": [
+            attack_result(attack, [titles[number] for number in attack.linked.attacked]) for attack in attacks
+        ],
     }
 
 
-def attack_result(found: Attack, title: object) -> dict[str, object]:
+def attack_result(attack: Attack, title: object) -> dict[str, object]:
     """Return all findings about one table, or a group of linked ones, as JSON takes them."""
-    before, after, rule = found.before, found.after, found.rule
+    before, after, rule = attack.before, attack.after, attack.rule
     return {
         "table": title,
-        "suppressed_cells": len(found.sums.stars),
+        "suppressed_cells": len(attack.sums.stars),
         "rule": None
         if rule is None
         else {
@@ -36,12 +38,12 @@ def attack_result(found: Attack, title: object) -> dict[str, object]:
             "high": rule.high,
             "complementary": rule.complementary,
             "ties": rule.ties,
-            "used": found.rule_used,
+            "used": attack.rule_used,
         },
         "method": "listed" if before.tables is not None else "programming",
         "tables": _n_tables(before),
         "tables_left": _n_tables(after),
-        "share_left": found.share_left,
+        "share_left": attack.share_left,
         "known_exactly": {
             "before": sum(before.exact()),
             "after": None if after is None else sum(after.exact()),
@@ -53,39 +55,39 @@ def attack_result(found: Attack, title: object) -> dict[str, object]:
             "after": None if after is None else sum(after.within(rule.low, rule.high)),
         },
         "primary_sets": [
-            {"tables": n, "cells": [_names(found, position) for position in cells]}
-            for n, cells in sets_of_small_cells(found)
+            {"tables": n, "cells": [_names(attack, position) for position in cells]}
+            for n, cells in sets_of_small_cells(attack)
         ],
-        "excluded": [each._asdict() for each in found.excluded],
-        "cells": [_cell(found, position) for position in range(len(found.sums.stars))],
+        "excluded": [exclusion._asdict() for exclusion in attack.excluded],
+        "cells": [_cell(attack, position) for position in range(len(attack.sums.stars))],
     }
 
 
-def write_attack_csv(found: Sequence[Attack], stream: IO[str]) -> None:
+def write_attack_csv(attacks: Sequence[Attack], stream: IO[str]) -> None:
     """Write one line per suppressed cell; of several tables, with the table."""
     writer = csv.writer(stream, lineterminator="\n")
     known = ("low", "high", "values", "range_is_exact")
-    ahead = ["table"] * (len(found[0].linked.tables) > 1)
+    ahead = ["table"] * (len(attacks[0].linked.tables) > 1)
     writer.writerow([*ahead, "row", "column", *known, *(f"{name}_with_rule" for name in known)])
-    for one in found:
-        for position in range(len(one.sums.stars)):
+    for attack in attacks:
+        for position in range(len(attack.sums.stars)):
             writer.writerow(
-                [*_names(one, position), *_line(one.before, position), *_line(one.after, position)]
+                [*_names(attack, position), *_line(attack.before, position), *_line(attack.after, position)]
             )
 
 
-def _cell(found: Attack, position: int) -> dict[str, object]:
-    *table, row, column = _names(found, position)
+def _cell(attack: Attack, position: int) -> dict[str, object]:
+    *table, row, column = _names(attack, position)
     return {
         **({"table": table[0]} if table else {}),
         "row": row,
         "column": column,
-        "before": _known(found.before, position),
-        "after": None if found.after is None else _known(found.after, position),
+        "before": _known_values(attack.before, position),
+        "after": None if attack.after is None else _known_values(attack.after, position),
     }
 
 
-def _known(known: Known, position: int) -> dict[str, object]:
+def _known_values(known: Known, position: int) -> dict[str, object]:
     return {
         "low": known.low[position],
         "high": known.high[position],
@@ -102,9 +104,9 @@ def _line(known: Known | None, position: int) -> list[object]:
     return [known.low[position], "" if high is None else high, runs_text(known.runs(position)), exact]
 
 
-def _names(found: Attack, position: int) -> tuple[str, ...]:
+def _names(attack: Attack, position: int) -> tuple[str, ...]:
     """The row and the column of a suppressed cell; of several tables, the table first."""
-    star, linked = found.sums.stars[position], found.linked
+    star, linked = attack.sums.stars[position], attack.linked
     table = linked.tables[star.table]
     return (
         *linked.names[star.table : star.table + 1],

@@ -16,12 +16,12 @@ TOTAL: Final = None
 Key = str | None
 
 
-def plain(name: str) -> str:
+def normalize_label(name: str) -> str:
     """Return a label without differences of case and spaces."""
     return " ".join(name.split()).casefold()
 
 
-def some(names: tuple[str, ...]) -> str:
+def list_first(names: tuple[str, ...]) -> str:
     """Return the first labels, for a message."""
     return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
 
@@ -29,10 +29,10 @@ def some(names: tuple[str, ...]) -> str:
 def cell_at(table: GivenTable, text: str) -> tuple[int, int] | None:
     """Find a cell by "row,column"; None without one. A label may contain commas, so every comma is tried."""
     parts = text.split(",")
-    rows = {plain(name): position for position, name in enumerate(table.row_names)}
-    columns = {plain(name): position for position, name in enumerate(table.column_names)}
+    rows = {normalize_label(name): position for position, name in enumerate(table.row_names)}
+    columns = {normalize_label(name): position for position, name in enumerate(table.column_names)}
     for at in range(1, len(parts)):
-        row, column = plain(",".join(parts[:at])), plain(",".join(parts[at:]))
+        row, column = normalize_label(",".join(parts[:at])), normalize_label(",".join(parts[at:]))
         if row in rows and column in columns:
             return rows[row], columns[column]
     return None
@@ -49,11 +49,11 @@ def keys_of_columns(table: GivenTable) -> dict[Key, int]:
 
 
 def _keys(names: tuple[str, ...], has_total: bool) -> dict[Key, int]:
-    found: dict[Key, int] = {plain(name): position for position, name in enumerate(names)}
+    keys: dict[Key, int] = {normalize_label(name): position for position, name in enumerate(names)}
     if has_total:
-        del found[plain(names[-1])]
-        found[TOTAL] = len(names) - 1
-    return found
+        del keys[normalize_label(names[-1])]
+        keys[TOTAL] = len(names) - 1
+    return keys
 
 
 # What else somebody knows about a cell: `row,column=100`, `row,column<=100`, `row,column>=100`.
@@ -63,7 +63,7 @@ def _keys(names: tuple[str, ...], has_total: bool) -> dict[Key, int]:
 _KNOWN: Final = re.compile(r"(?P<cell>.*[^<>=\s])\s*(?P<sign><=|>=|=)\s*(?P<number>[0-9]+)\s*", re.DOTALL)
 
 
-def with_knowledge(table: GivenTable, known: tuple[str, ...]) -> GivenTable:
+def add_knowledge(table: GivenTable, known: tuple[str, ...]) -> GivenTable:
     """Return the table for somebody who also knows these facts.
 
     Raises
@@ -71,15 +71,15 @@ def with_knowledge(table: GivenTable, known: tuple[str, ...]) -> GivenTable:
     UsageError
         A fact cannot be read, or names no cell of the table.
     """
-    (found,) = with_knowledge_of([table], [""], known)
-    return found
+    (known_table,) = add_knowledge_to_tables([table], [""], known)
+    return known_table
 
 
-def with_knowledge_of(
+def add_knowledge_to_tables(
     tables: Sequence[GivenTable], names: Sequence[str], known: tuple[str, ...]
 ) -> list[GivenTable]:
-    """Return several tables for somebody who also knows these facts; errors are those of :func:`with_knowledge`."""
-    found = list(tables)
+    """Return several tables for somebody who also knows these facts; errors are those of :func:`add_knowledge`."""
+    known_tables = list(tables)
     for text in known:
         fact = _KNOWN.fullmatch(text)
         if fact is None or int(fact["number"]) > LARGEST:
@@ -91,8 +91,8 @@ def with_knowledge_of(
         number = int(fact["number"])
         low = 0 if fact["sign"] == "<=" else number
         high = None if fact["sign"] == ">=" else number
-        found[at] = found[at].with_known(row, column, low, high)
-    return found
+        known_tables[at] = known_tables[at].add_known_range(row, column, low, high)
+    return known_tables
 
 
 def _cell(
@@ -102,19 +102,19 @@ def _cell(
     named = [at for at, name in enumerate(names) if name and cell.startswith(f"{name}:")]
     wanted = cell[len(names[named[0]]) + 1 :] if named else cell
     asked = named[:1] or range(len(tables))
-    found = [(at, place) for at in asked if (place := cell_at(tables[at], wanted)) is not None]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    matches = [(at, place) for at in asked if (place := cell_at(tables[at], wanted)) is not None]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
         raise UsageError(
-            f"--know {text!r}: {' and '.join(names[at] for at, _ in found[:3])} both have that cell; begin with the "
-            f"table, such as {names[found[0][0]]}:{wanted}"
+            f"--know {text!r}: {' and '.join(names[at] for at, _ in matches[:3])} both have that cell; begin with the "
+            f"table, such as {names[matches[0][0]]}:{wanted}"
         )
     table = tables[asked[0]]
     of = f" of {names[asked[0]]}" if len(tables) > 1 else ""
     raise UsageError(
-        f"--know {text!r}: no such cell; the rows{of} are {some(table.row_names)}, the columns "
-        f"{some(table.column_names)}"
+        f"--know {text!r}: no such cell; the rows{of} are {list_first(table.row_names)}, the columns "
+        f"{list_first(table.column_names)}"
     )
 
 
@@ -139,7 +139,7 @@ def table_names(paths: Sequence[Path]) -> tuple[str, ...]:
     )
 
 
-def linked_by_labels(tables: Sequence[GivenTable], names: tuple[str, ...]) -> LinkedTables:
+def link_by_labels(tables: Sequence[GivenTable], names: tuple[str, ...]) -> LinkedTables:
     """Link cells that have the same labels in two tables.
 
     Raises
@@ -153,10 +153,10 @@ def linked_by_labels(tables: Sequence[GivenTable], names: tuple[str, ...]) -> Li
     for number, table in enumerate(tables):
         for row_key, row in keys_of_rows(table).items():
             for column_key, column in keys_of_columns(table).items():
-                mine = CellOf(number, row, column)
-                earlier = first.setdefault((row_key, column_key), mine)
-                if earlier != mine:
-                    links.append(Link((earlier,), (mine,)))
+                cell = CellOf(number, row, column)
+                earlier = first.setdefault((row_key, column_key), cell)
+                if earlier != cell:
+                    links.append(Link((earlier,), (cell,)))
                     sharing |= {earlier.table, number}
     apart = sorted(set(range(len(tables))) - sharing)
     if apart:
@@ -169,9 +169,7 @@ def linked_by_labels(tables: Sequence[GivenTable], names: tuple[str, ...]) -> Li
     )
 
 
-def linked_as_said(
-    tables: Sequence[GivenTable], names: tuple[str, ...], texts: Sequence[str]
-) -> LinkedTables:
+def link_as_said(tables: Sequence[GivenTable], names: tuple[str, ...], texts: Sequence[str]) -> LinkedTables:
     """Link cells, rows, or columns as the texts say.
 
     Raises
@@ -204,12 +202,12 @@ def _links(tables: Sequence[GivenTable], names: Sequence[str], text: str) -> lis
     if not shared:
         what = "column" if terms[0].kind == "row" else "row"
         raise UsageError(f"--link {text!r}: the tables share no {what} label; link single cells")
-    found = [Link(*(tuple(term.cells[key] for term in side) for side in read)) for key in shared]
-    for link in found:
-        cells = [cell for cell, _ in link.signed()]
+    links = [Link(*(tuple(term.cells[key] for term in side) for side in read)) for key in shared]
+    for link in links:
+        cells = [cell for cell, _ in link.list_signed()]
         if len(set(cells)) < len(cells):
             raise UsageError(f"--link {text!r}: name each cell once")
-    return found
+    return links
 
 
 def _term(tables: Sequence[GivenTable], names: Sequence[str], text: str, term: str) -> _Term:
@@ -217,19 +215,21 @@ def _term(tables: Sequence[GivenTable], names: Sequence[str], text: str, term: s
     number = next((at for at, name in enumerate(names) if term.startswith(f"{name}:")), None)
     if number is None:
         raise UsageError(
-            f"--link {text!r}: {term!r} begins with no table; the tables are {some(tuple(names))}; {_SPELLING}"
+            f"--link {text!r}: {term!r} begins with no table; the tables are {list_first(tuple(names))}; {_SPELLING}"
         )
     table, wanted = tables[number], term[len(names[number]) + 1 :].strip()
     if (cell := cell_at(table, wanted)) is not None:
         return _Term("cell", {"": CellOf(number, *cell)})
-    rows, columns = ([plain(name) for name in each] for each in (table.row_names, table.column_names))
-    if plain(wanted) in rows:
-        row = rows.index(plain(wanted))
+    rows, columns = (
+        [normalize_label(name) for name in labels] for labels in (table.row_names, table.column_names)
+    )
+    if normalize_label(wanted) in rows:
+        row = rows.index(normalize_label(wanted))
         return _Term("row", {key: CellOf(number, row, at) for key, at in keys_of_columns(table).items()})
-    if wanted.startswith(",") and plain(wanted[1:]) in columns:
-        column = columns.index(plain(wanted[1:]))
+    if wanted.startswith(",") and normalize_label(wanted[1:]) in columns:
+        column = columns.index(normalize_label(wanted[1:]))
         return _Term("column", {key: CellOf(number, at, column) for key, at in keys_of_rows(table).items()})
     raise UsageError(
         f"--link {text!r}: {names[number]} has no cell, row, or column {wanted[:60]!r}; its rows are "
-        f"{some(table.row_names)}, its columns {some(table.column_names)}"
+        f"{list_first(table.row_names)}, its columns {list_first(table.column_names)}"
     )

@@ -55,18 +55,21 @@ def read_table(path: Path) -> GivenTable:
     UsageError
         The file is no such table; the message names the row and the column.
     """
-    found = _with_row_totals(_read(path))
-    row_total = _total(path, "row", found.rows)
-    column_total = _total(path, "column", found.columns)
-    rows, columns = _totals_last(len(found.rows), row_total), _totals_last(len(found.columns), column_total)
+    parsed = _add_row_totals(_read(path))
+    row_total = _total(path, "row", parsed.rows)
+    column_total = _total(path, "column", parsed.columns)
+    rows, columns = (
+        _move_totals_last(len(parsed.rows), row_total),
+        _move_totals_last(len(parsed.columns), column_total),
+    )
     if len(rows) == (row_total is not None) or len(columns) == (column_total is not None):
         raise UsageError(f"{path}: the table has only totals; give at least one other row and column")
     return GivenTable(
-        values=found.values[np.ix_(rows, columns)],
+        values=parsed.values[np.ix_(rows, columns)],
         total_row=row_total is not None,
         total_column=column_total is not None,
-        row_names=tuple(found.rows[row] for row in rows),
-        column_names=tuple(found.columns[column] for column in columns),
+        row_names=tuple(parsed.rows[row] for row in rows),
+        column_names=tuple(parsed.columns[column] for column in columns),
     )
 
 
@@ -80,13 +83,13 @@ def read_people(path: Path, table: GivenTable) -> Counts:
     UsageError
         The file is no table, or lacks a row or column.
     """
-    found = _read(path)
+    people = _read(path)
     most = np.full(table.values.shape, SUPPRESSED, dtype=np.int64)
     for row, column in np.argwhere(table.interior).tolist():
         names = table.row_names[row], table.column_names[column]
-        if names[0] not in found.rows or names[1] not in found.columns:
+        if names[0] not in people.rows or names[1] not in people.columns:
             raise UsageError(f"{path}: no {table.cell_name(row, column)}; give the labels of the table")
-        most[row, column] = found.values[found.rows.index(names[0]), found.columns.index(names[1])]
+        most[row, column] = people.values[people.rows.index(names[0]), people.columns.index(names[1])]
     return most
 
 
@@ -113,7 +116,7 @@ def _read(path: Path) -> _Labeled:
     return _Labeled(rows, columns, values)
 
 
-def _with_row_totals(table: _Labeled) -> _Labeled:
+def _add_row_totals(table: _Labeled) -> _Labeled:
     """Replace a column of remainders by totals: what a row shows and its remainder; unknown if the remainder is."""
     if REMAINDER_LABEL not in table.columns:
         return table
@@ -133,7 +136,9 @@ def _lines(path: Path) -> tuple[list[list[str]], str]:
     text = _text(path)
     first = next((line for line in text.splitlines() if line.strip()), "")
     try:
-        delimiter = max(_DELIMITERS, key=lambda one: len(next(csv.reader([first], delimiter=one), [])))
+        delimiter = max(
+            _DELIMITERS, key=lambda separator: len(next(csv.reader([first], delimiter=separator), []))
+        )
         lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except csv.Error as error:
         raise UsageError(f"{path}: not a CSV file ({error}); save the table as CSV") from error
@@ -197,19 +202,19 @@ def _count(path: Path, place: str, text: str, delimiter: str) -> int:
 
 def _total(path: Path, kind: str, labels: tuple[str, ...]) -> int | None:
     """Return the position of the totals; None without."""
-    found = [position for position, label in enumerate(labels) if label.casefold() in TOTAL_LABELS]
-    if len(found) > 1:
-        both = " and ".join(labels[position] for position in found[:2])
+    positions = [position for position, label in enumerate(labels) if label.casefold() in TOTAL_LABELS]
+    if len(positions) > 1:
+        both = " and ".join(labels[position] for position in positions[:2])
         raise UsageError(
             f"{path}: {both} are both labeled as totals; keep one {kind} of totals, without subtotals"
         )
-    if found and found[0] not in {0, len(labels) - 1}:
+    if positions and positions[0] not in {0, len(labels) - 1}:
         raise UsageError(
-            f"{path}: {kind} {labels[found[0]]} is neither first nor last; put totals at the end, without subtotals"
+            f"{path}: {kind} {labels[positions[0]]} is neither first nor last; put totals at the end, without subtotals"
         )
-    return found[0] if found else None
+    return positions[0] if positions else None
 
 
-def _totals_last(n: int, total: int | None) -> list[int]:
+def _move_totals_last(n: int, total: int | None) -> list[int]:
     others = [position for position in range(n) if position != total]
     return others if total is None else [*others, total]

@@ -22,45 +22,45 @@ SHOWN_STEPS: Final = 30
 SHOWN_SETS: Final = 10
 
 
-def attack_lines(found: Sequence[Attack], titles: Sequence[str], how_linked: str = "") -> list[str]:
+def attack_lines(attacks: Sequence[Attack], titles: Sequence[str], how_linked: str = "") -> list[str]:
     """All that `commutemap attack` prints: about one table, or about each group of linked ones.
 
     Parameters
     ----------
-    found : sequence of Attack
+    attacks : sequence of Attack
         One for each group of tables.
     titles : sequence of str
         Of all tables.
     how_linked : str
         Of several tables, in a sentence.
     """
-    linked = found[0].linked
-    lines = [f"{title}: {_described(linked.tables[number])}" for number, title in enumerate(titles)]
+    linked = attacks[0].linked
+    lines = [f"{title}: {_describe_table(linked.tables[number])}" for number, title in enumerate(titles)]
     lines += [how_linked] * bool(how_linked)
-    if not any(one.sums.stars for one in found):
+    if not any(attack.sums.stars for attack in attacks):
         return [*lines, "No cell is suppressed, so there is nothing to find."]
-    for one in found:
-        if one.sums.stars:
-            lines += ["", *_group_lines(one, is_alone=len(found) == 1)]
+    for attack in attacks:
+        if attack.sums.stars:
+            lines += ["", *_group_lines(attack, is_alone=len(attacks) == 1)]
     return lines
 
 
-def _group_lines(found: Attack, *, is_alone: bool) -> Iterator[str]:
+def _group_lines(attack: Attack, *, is_alone: bool) -> Iterator[str]:
     """What follows about the tables of one group."""
     if not is_alone:
-        names = [found.linked.names[number] for number in found.linked.attacked]
+        names = [attack.linked.names[number] for number in attack.linked.attacked]
         yield f"{' and '.join(names)}, whose suppressed cells no link joins to those of another table:"
-    yield from _before_lines(found)
-    if found.rule is not None:
+    yield from _before_lines(attack)
+    if attack.rule is not None:
         yield ""
-        yield from _after_lines(found, found.rule)
-    yield from ("", "How it follows:", *_steps(found, found.steps))
-    if not found.steps:
+        yield from _after_lines(attack, attack.rule)
+    yield from ("", "How it follows:", *_steps(attack, attack.steps))
+    if not attack.steps:
         yield "  No row or column narrows a cell by itself."
-    yield from _together(found)
-    if found.rule is not None and found.reasons is not None:
-        yield from ("", "What the rule adds:", *_reasons(found, found.rule, found.reasons))
-    yield from ("", _closing(found))
+    yield from _joint_lines(attack)
+    if attack.rule is not None and attack.reasons is not None:
+        yield from ("", "What the rule adds:", *_reasons(attack, attack.rule, attack.reasons))
+    yield from ("", _closing_line(attack))
 
 
 def runs_text(runs: list[tuple[int, int | None]]) -> str:
@@ -74,17 +74,17 @@ def runs_text(runs: list[tuple[int, int | None]]) -> str:
     return " or ".join(parts) + (f" or {len(runs) - 4:,} more ranges" if len(runs) > 4 else "")
 
 
-def sets_of_small_cells(found: Attack) -> list[tuple[int, list[int]]]:
+def sets_of_small_cells(attack: Attack) -> list[tuple[int, list[int]]]:
     """Which cells can be primary together, by position, and in how many tables; the most frequent first."""
-    if found.rule is None or found.after is None or found.after.tables is None:
+    if attack.rule is None or attack.after is None or attack.after.tables is None:
         return []
-    patterns = patterns_of(found.after.tables, found.rule)
+    patterns = patterns_of(attack.after.tables, attack.rule)
     pairs = zip(patterns.primary, patterns.n_tables.tolist(), strict=True)
     sets = [(n_tables, np.flatnonzero(row).tolist()) for row, n_tables in pairs]
-    return sorted(sets, key=lambda one: (-one[0], one[1]))
+    return sorted(sets, key=lambda counted_set: (-counted_set[0], counted_set[1]))
 
 
-def _described(table: GivenTable) -> str:
+def _describe_table(table: GivenTable) -> str:
     n_rows, n_columns = table.values.shape[0] - table.total_row, table.values.shape[1] - table.total_column
     totals = {
         (True, True): "totals of rows and columns",
@@ -93,53 +93,55 @@ def _described(table: GivenTable) -> str:
         (False, False): "no totals",
     }[table.total_row, table.total_column]
     n_stars = int(table.suppressed.sum())
-    return f"{n_rows:,} × {n_columns:,} cells, {totals}; {_counted(n_stars, 'suppressed cell')}."
+    return f"{n_rows:,} × {n_columns:,} cells, {totals}; {_count_nouns(n_stars, 'suppressed cell')}."
 
 
-def _before_lines(found: Attack) -> list[str]:
-    known = found.before
+def _before_lines(attack: Attack) -> list[str]:
+    known = attack.before
     if known.tables is not None:
         agree = "agrees" if len(known.tables) == 1 else "agree"
-        what = "table" if len(found.linked.attacked) == 1 else "set"
+        what = "table" if len(attack.linked.attacked) == 1 else "set"
         of = "" if what == "table" else " of tables"
-        how = f"{_counted(len(known.tables), what)}{of} of whole numbers {agree} with them; all were listed"
+        how = (
+            f"{_count_nouns(len(known.tables), what)}{of} of whole numbers {agree} with them; all were listed"
+        )
     else:
         how = "the tables that agree with them are too many to list; the ranges were computed by linear programming"
-        how += _unsettled(known)
-    clue = ", and what else is known" if _knows_more(found) else ""
-    clue = (", with the links" if found.linked.used_links() else "") + clue
-    return [f"From what is published{clue}: {how}.", *_cells(found, known)]
+        how += _unsettled_clause(known)
+    clue = ", and what else is known" if _knows_more(attack) else ""
+    clue = (", with the links" if attack.linked.used_links() else "") + clue
+    return [f"From what is published{clue}: {how}.", *_cells(attack, known)]
 
 
-def _after_lines(found: Attack, rule: Rule) -> list[str]:
-    known = found.after
+def _after_lines(attack: Attack, rule: Rule) -> list[str]:
+    known = attack.after
     named = f"With the rule ({_rule_text(rule)})"
     if known is None:
         return [f"{named}: not used, because a range is too wide for integer programming."]
-    if known.tables is not None and found.before.tables is not None:
-        n, of = len(known.tables), len(found.before.tables)
+    if known.tables is not None and attack.before.tables is not None:
+        n, of = len(known.tables), len(attack.before.tables)
         how = f"the suppressor was run again on each table, and {n:,} of {of:,} {'gets' if n == 1 else 'get'} these "
         how += f"stars ({_share(n, of)})"
-        if found.rule_used == "consequences":
+        if attack.rule_used == "consequences":
             how = (
                 f"running the suppressor again would take too long; {n:,} of {of:,} tables ({_share(n, of)}) have no "
                 "star that could have been left out alone; the rule may give away more"
             )
     else:
         how = "the ranges were computed by integer programming"
-        if found.rule_used == "consequences":
+        if attack.rule_used == "consequences":
             how += (
                 ", which only uses that no star could have been left out alone; the rule may give away more"
             )
-        how += _unsettled(known) if found.rule_used == "whole" else ""
-    return [f"{named}: {how}.", *_excluded(found, rule), *_cells(found, known), *_sets(found, rule)]
+        how += _unsettled_clause(known) if attack.rule_used == "whole" else ""
+    return [f"{named}: {how}.", *_excluded_lines(attack, rule), *_cells(attack, known), *_sets(attack, rule)]
 
 
-def _excluded(found: Attack, rule: Rule) -> Iterator[str]:
+def _excluded_lines(attack: Attack, rule: Rule) -> Iterator[str]:
     """Why the other tables do not get these stars."""
-    n_published = len(found.sums.stars)
-    for n_tables, n_stars in found.excluded:
-        tables = f"  {_counted(n_tables, 'other')}"
+    n_published = len(attack.sums.stars)
+    for n_tables, n_stars in attack.excluded:
+        tables = f"  {_count_nouns(n_tables, 'other')}"
         if n_stars is None:
             yield f"{tables} would need more than these {n_published:,} stars."
         elif n_stars == 0:
@@ -147,7 +149,7 @@ def _excluded(found: Attack, rule: Rule) -> Iterator[str]:
         elif n_stars == n_published:
             yield f"{tables} would have as many stars, in other cells."
         else:
-            yield f"{tables} would need only {_counted(n_stars, 'star')}."
+            yield f"{tables} would need only {_count_nouns(n_stars, 'star')}."
 
 
 def _rule_text(rule: Rule) -> str:
@@ -160,47 +162,47 @@ def _rule_text(rule: Rule) -> str:
     )
 
 
-def _cells(found: Attack, known: Known) -> Iterator[str]:
+def _cells(attack: Attack, known: Known) -> Iterator[str]:
     """One line per suppressed cell, cells with the fewest values first if not all are shown."""
-    names = [_name(found, position) for position in range(len(found.sums.stars))]
+    names = [_name(attack, position) for position in range(len(attack.sums.stars))]
     order = list(range(len(names)))
     if len(order) > SHOWN_CELLS:
         order = sorted(order, key=lambda position: (_width(known, position), position))[:SHOWN_CELLS]
     width = max(len(names[position]) for position in order)
     for position in order:
-        yield f"  {names[position]:<{width}}  {runs_text(known.runs(position))}{_mark(found, known, position)}"
+        yield f"  {names[position]:<{width}}  {runs_text(known.runs(position))}{_mark(attack, known, position)}"
     if len(order) < len(names):
         yield f"  … and {len(names) - len(order):,} more, with wider ranges; --csv and --json have all."
 
 
-def _mark(found: Attack, known: Known, position: int) -> str:
+def _mark(attack: Attack, known: Known, position: int) -> str:
     if known.low[position] == known.high[position]:
         return "  known exactly"
-    rule = found.rule
+    rule = attack.rule
     if rule is not None and known.within(rule.low, rule.high)[position]:
         return f"  certainly {rule.low}–{rule.high}"
     return ""
 
 
-def _sets(found: Attack, rule: Rule) -> Iterator[str]:
-    sets = sets_of_small_cells(found)
+def _sets(attack: Attack, rule: Rule) -> Iterator[str]:
+    sets = sets_of_small_cells(attack)
     if not sets or rule.complementary == "none":
         return
     what = f"cells from {rule.low} to {rule.high}"
     yield f"  The {what} are " + ("these:" if len(sets) == 1 else f"one of {len(sets):,} sets:")
     for n, cells in sets[:SHOWN_SETS]:
-        yield f"    {_counted(n, 'table')}: {'; '.join(_name(found, position) for position in cells)}"
+        yield f"    {_count_nouns(n, 'table')}: {'; '.join(_name(attack, position) for position in cells)}"
     if len(sets) > SHOWN_SETS:
         yield f"    … and {len(sets) - SHOWN_SETS:,} more sets."
 
 
-def _steps(found: Attack, steps: list[Step]) -> Iterator[str]:
+def _steps(attack: Attack, steps: list[Step]) -> Iterator[str]:
     """How ranges follow, one row, column, or link at a time; only the last step for each end of a range."""
     last = {(step.star, step.is_low): step for step in steps}
     kept = sorted(last.values(), key=steps.index)
     said: set[str] = set()
     for step in kept[:SHOWN_STEPS]:
-        for text in (f"  {_line_text(found, step.line)}", f"    {_step_text(found, step)}"):
+        for text in (f"  {_line_text(attack, step.line)}", f"    {_step_text(attack, step)}"):
             if text not in said:
                 said.add(text)
                 yield text
@@ -208,7 +210,7 @@ def _steps(found: Attack, steps: list[Step]) -> Iterator[str]:
         yield f"  … and {len(kept) - SHOWN_STEPS:,} more steps like these."
 
 
-def _reasons(found: Attack, rule: Rule, known: RuleReasons) -> Iterator[str]:
+def _reasons(attack: Attack, rule: Rule, known: RuleReasons) -> Iterator[str]:
     """Short arguments for what the rule adds."""
     small = f"from {rule.low} to {rule.high}"
     if known.fewest > 1:
@@ -217,8 +219,8 @@ def _reasons(found: Attack, rule: Rule, known: RuleReasons) -> Iterator[str]:
             f"{known.fewest:,} cells are {small}."
         )
         for line, most in known.at_most[:SHOWN_STEPS]:
-            yield f"  {_room(found, line, most, small)}"
-    reasons = [_reason(found, reason, small) for reason in known.reasons if reason.why != "every"]
+            yield f"  {_room(attack, line, most, small)}"
+    reasons = [_reason(attack, reason, small) for reason in known.reasons if reason.why != "every"]
     if len(reasons) < len(known.reasons):
         yield f"  No further cells are suppressed, so every suppressed cell is {small}."
     yield from (f"  {text}" for text in reasons[:SHOWN_STEPS])
@@ -226,21 +228,21 @@ def _reasons(found: Attack, rule: Rule, known: RuleReasons) -> Iterator[str]:
         yield f"  … and {len(reasons) - SHOWN_STEPS:,} more cells like these."
     if known.steps:
         yield "  From that it follows:"
-        yield from (f"  {text}" for text in _steps(found, known.steps))
+        yield from (f"  {text}" for text in _steps(attack, known.steps))
     elif not known.reasons and known.fewest < 2:
         yield "  Nothing that a few steps show; see the ranges above."
 
 
-def _room(found: Attack, line: int, most: int, small: str) -> str:
+def _room(attack: Attack, line: int, most: int, small: str) -> str:
     """How many cells of a line can be primary, since its cells add up to more than that."""
-    n_stars = len(found.sums.members()[line])
-    name, rest = found.linked.line_name(line), found.sums.rest[line]
+    n_stars = len(attack.sums.members()[line])
+    name, rest = attack.linked.line_name(line), attack.sums.rest[line]
     few = {0: "none of them can be", 1: "at most one of them is"}.get(most, f"at most {most:,} of them are")
     return f"The {n_stars:,} suppressed cells of {name} add up to {rest:,}, so {few} {small}."
 
 
-def _reason(found: Attack, reason: Reason, small: str) -> str:
-    name = _name(found, reason.star)
+def _reason(attack: Attack, reason: Reason, small: str) -> str:
+    name = _name(attack, reason.star)
     if reason.why == "needed":
         return (
             f"If {name} had been shown, no other suppressed cell would follow from the totals. So it is suppressed "
@@ -255,11 +257,11 @@ def _reason(found: Attack, reason: Reason, small: str) -> str:
     return f"{name} is {small} in {where} that is left."
 
 
-def _line_text(found: Attack, line: int) -> str:
+def _line_text(attack: Attack, line: int) -> str:
     """What a row, a column, or a link says: "Row North adds up to 110. Its shown cells ..."."""
-    linked = found.linked
+    linked = attack.linked
     if line >= linked.first_link:
-        return _link_text(found, linked.links[line - linked.first_link])
+        return _link_text(attack, linked.links[line - linked.first_link])
     number = int(np.searchsorted(linked.starts, line, side="right")) - 1
     table, own = linked.tables[number], line - linked.starts[number]
     n_rows = table.values.shape[0]
@@ -278,20 +280,20 @@ def _line_text(found: Attack, line: int) -> str:
     return f"{name} adds up to {total:,} and shows {shown:,}, so {are} {total - shown:,}."
 
 
-def _link_text(found: Attack, link: Link) -> str:
+def _link_text(attack: Attack, link: Link) -> str:
     """What a link says, with the numbers that are shown."""
     sides = []
     for side in link:
-        cells = [(found.linked.name_of(cell), found.linked.value(cell)) for cell in side]
+        cells = [(attack.linked.name_of(cell), attack.linked.value(cell)) for cell in side]
         sides.append(
             " + ".join(name if value == SUPPRESSED else f"{name} ({value:,})" for name, value in cells)
         )
     return f"The tables are linked: {' = '.join(sides)}."
 
 
-def _step_text(found: Attack, step: Step) -> str:
-    name = _name(found, step.star)
-    cells = [star for star in found.sums.stars if step.line in dict(star.lines)]
+def _step_text(attack: Attack, step: Step) -> str:
+    name = _name(attack, step.star)
+    cells = [star for star in attack.sums.stars if step.line in dict(star.lines)]
     end = f"{name} is at {'least' if step.is_low else 'most'} {step.bound:,}"
     total_is_star = any(dict(star.lines)[step.line] < 0 for star in cells)
     if len(cells) == 1:
@@ -307,35 +309,35 @@ def _step_text(found: Attack, step: Step) -> str:
     return f"{others} at {'most' if step.is_low else 'least'} {step.others:,}{together}, so {end}."
 
 
-def _together(found: Attack) -> Iterator[str]:
+def _joint_lines(attack: Attack) -> Iterator[str]:
     """Ranges that no single row or column gives."""
-    low = [star.low for star in found.sums.stars]
-    high = [star.high for star in found.sums.stars]
-    for step in found.steps:
+    low = [star.low for star in attack.sums.stars]
+    high = [star.high for star in attack.sums.stars]
+    for step in attack.steps:
         if step.is_low:
             low[step.star] = step.bound
         else:
             high[step.star] = step.bound
     positions = range(len(low))
-    more = [p for p in positions if (low[p], high[p]) != (found.before.low[p], found.before.high[p])]
+    more = [p for p in positions if (low[p], high[p]) != (attack.before.low[p], attack.before.high[p])]
     for position in more[:SHOWN_STEPS]:
-        known = runs_text([(found.before.low[position], found.before.high[position])])
-        yield f"  All rows and columns together: {_name(found, position)} is {known}."
+        known = runs_text([(attack.before.low[position], attack.before.high[position])])
+        yield f"  All rows and columns together: {_name(attack, position)} is {known}."
     if len(more) > SHOWN_STEPS:
         yield f"  … and {len(more) - SHOWN_STEPS:,} more cells from all rows and columns together."
 
 
-def _closing(found: Attack) -> str:
+def _closing_line(attack: Attack) -> str:
     """Cells known exactly, and cells known to be small, before and after the rule."""
-    known = [sum(found.before.exact())]
-    small = [] if found.rule is None else [sum(found.before.within(found.rule.low, found.rule.high))]
-    if found.after is not None and found.rule is not None:
-        known.append(sum(found.after.exact()))
-        small.append(sum(found.after.within(found.rule.low, found.rule.high)))
-    text = f"Known exactly: {_arrow(known)} of {_counted(len(found.sums.stars), 'suppressed cell')}"
-    if found.rule is None:
+    known = [sum(attack.before.exact())]
+    small = [] if attack.rule is None else [sum(attack.before.within(attack.rule.low, attack.rule.high))]
+    if attack.after is not None and attack.rule is not None:
+        known.append(sum(attack.after.exact()))
+        small.append(sum(attack.after.within(attack.rule.low, attack.rule.high)))
+    text = f"Known exactly: {_arrow(known)} of {_count_nouns(len(attack.sums.stars), 'suppressed cell')}"
+    if attack.rule is None:
         return f"{text}. If you know which values were suppressed, add --rule, such as --rule 0..5."
-    return f"{text}; certainly {found.rule.low}–{found.rule.high}: {_arrow(small)}" + (
+    return f"{text}; certainly {attack.rule.low}–{attack.rule.high}: {_arrow(small)}" + (
         " (from totals → with the rule)." if len(known) == 2 else " (from totals)."
     )
 
@@ -344,19 +346,19 @@ def _arrow(numbers: list[int]) -> str:
     return " → ".join(f"{number:,}" for number in numbers)
 
 
-def _unsettled(known: Known) -> str:
+def _unsettled_clause(known: Known) -> str:
     n = int((~known.settled).sum())
-    return f" ({_counted(n, 'cell')} not settled in time: the real range may be narrower)" if n else ""
+    return f" ({_count_nouns(n, 'cell')} not settled in time: the real range may be narrower)" if n else ""
 
 
-def _knows_more(found: Attack) -> bool:
-    tables = [found.linked.tables[number] for number in found.linked.attacked]
+def _knows_more(attack: Attack) -> bool:
+    tables = [attack.linked.tables[number] for number in attack.linked.attacked]
     return any(table.least is not None or table.most is not None for table in tables)
 
 
-def _name(found: Attack, position: int) -> str:
-    star = found.sums.stars[position]
-    return found.linked.name_of(CellOf(star.table, star.row, star.column))
+def _name(attack: Attack, position: int) -> str:
+    star = attack.sums.stars[position]
+    return attack.linked.name_of(CellOf(star.table, star.row, star.column))
 
 
 def _width(known: Known, position: int) -> float:
@@ -369,5 +371,5 @@ def _share(n: int, of: int) -> str:
     return f"{share:.1f}%" if share >= 0.1 or n == 0 else "less than 0.1%"
 
 
-def _counted(n: int, noun: str) -> str:
+def _count_nouns(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"

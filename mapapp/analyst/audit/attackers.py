@@ -28,7 +28,7 @@ from engine.support.coarsening import LEVEL_REMAINDER
 from mapapp.analyst.audit.audited import Audited, AuditedPart
 from mapapp.analyst.audit.outcomes import Outcomes
 from mapapp.analyst.audit.questions import QuestionPart, Target
-from mapapp.analyst.audit.records import CodedBlocks, Records, coded
+from mapapp.analyst.audit.records import CodedBlocks, Records, code_records
 from mapapp.analyst.audit.result import ReleaseFacts
 from mapapp.kinds.release.make.lone_worker import stay_chance
 
@@ -109,7 +109,7 @@ def informed_part(
     inputs, table = part.panel.inputs, part.support.table
     weights = part.certified.of_synthesizers()
     first = np.repeat(table.support_ptr[inputs.tract], inputs.count)
-    found = informed_attack(
+    attack = informed_attack(
         Synthesizers(
             tract=inputs.tract,
             destination=inputs.destination,
@@ -131,9 +131,9 @@ def informed_part(
     coarsening = part.support.coarsening
     remainders = coarsening.tract_of_point[coarsening.support_level == LEVEL_REMAINDER]
     return InformedPart(
-        without_release=_as_values(found.without_release, first),
-        with_release=_as_values(found.with_release, first),
-        spread=np.maximum.reduceat(found.spread, inputs.worker_ptr[:-1]),
+        without_release=_as_values(attack.without_release, first),
+        with_release=_as_values(attack.with_release, first),
+        spread=np.maximum.reduceat(attack.spread, inputs.worker_ptr[:-1]),
         is_exact=~np.isin(inputs.tract, remainders),
         promised=promised,
     )
@@ -165,8 +165,8 @@ def spread_row(facts: ReleaseFacts, parts: Sequence[SpreadPart]) -> dict[str, ob
     exceeding = int(np.count_nonzero(~(above <= promised + _ROUNDING)))
     allowed = most_allowed(pairs, delta)
     largest = float(np.max([part.largest for part in parts]))
-    found = {"largest": largest, "exceeding": exceeding, "allowed": allowed}
-    return row | found | {"is_broken": exceeding > allowed}
+    outcome = {"largest": largest, "exceeding": exceeding, "allowed": allowed}
+    return row | outcome | {"is_broken": exceeding > allowed}
 
 
 def why_not_informed(parameters: SynthesisParameters) -> list[str]:
@@ -292,7 +292,7 @@ class WholeAttack:
     """
 
     def __init__(self, target: Target, blocks: CodedBlocks) -> None:
-        nobody = coded(target, Records.none(), blocks, released=False)
+        nobody = code_records(target, Records.none(), blocks, released=False)
         n_values, n_codes = nobody.n_values, int(nobody.sizes.sum())
         self.target: Target = target
         self._blocks = blocks
@@ -309,11 +309,11 @@ class WholeAttack:
 
     def count(self, records: Records) -> None:
         """Count the true and the synthetic workers of some destination tracts."""
-        true = coded(self.target, records, self._blocks, released=False)
+        true = code_records(self.target, records, self._blocks, released=False)
         key = size_classes(records.n).astype(np.int64) * true.n_values + true.sensitive
         self._by_class += np.bincount(key, minlength=self._by_class.size).reshape(self._by_class.shape)
         if self._counts is not None:
-            synthetic = coded(self.target, records, self._blocks, released=True)
+            synthetic = code_records(self.target, records, self._blocks, released=True)
             self._counts.add(synthetic.codes, synthetic.sensitive)
 
     def learn(self, outcomes: Outcomes) -> None:
@@ -335,6 +335,6 @@ class WholeAttack:
     def predict(self, records: Records, outcomes: Outcomes) -> None:
         """Add what naive Bayes predicts for the true workers of some destination tracts; nothing if it is left out."""
         if self._predictions is not None:
-            true = coded(self.target, records, self._blocks, released=False)
-            found = self._predictions.predict(true.codes)
-            outcomes.add(self.target, "naive_bayes", found, true.sensitive, size_classes(records.n))
+            true = code_records(self.target, records, self._blocks, released=False)
+            predicted = self._predictions.predict(true.codes)
+            outcomes.add(self.target, "naive_bayes", predicted, true.sensitive, size_classes(records.n))

@@ -161,7 +161,7 @@ def audited_release(data: AnalystData, path: Path) -> Audited:
 
 def _marginal_reader(data: AnalystData, parameters: SynthesisParameters) -> TractReader | None:
     """Reads the workers with segments from margins; None if the draw has the dataset's own."""
-    drawn_from = data.drawn_from(parameters)
+    drawn_from = data.select_drawn_data(parameters)
     if drawn_from is data:
         return None
     return TractReader(drawn_from.store, drawn_from.geography, drawn_from.workplaces)

@@ -22,12 +22,12 @@ from engine.audit.private_tree import private_tree
 from engine.audit.syntactic_tree import syntactic_tree
 from engine.audit.workload import Workload, median_relative_error, window_workload
 from mapapp.analyst.audit.questions import TARGETS_OF, Areas, Question, Target
-from mapapp.analyst.audit.records import CodedBlocks, CodedRecords, Records, coded
+from mapapp.analyst.audit.records import CodedBlocks, CodedRecords, Records, code_records
 from mapapp.analyst.audit.result import CLASSES, Attacker
 from mapapp.analyst.audit.run import AuditedWorkers, audited_workers
 from mapapp.analyst.audit.schemes import DEFAULT_HEIGHT, Scheme
 from mapapp.analyst.audit.setting import chosen_setting
-from mapapp.analyst.audit.tradeoff import at_equal_error
+from mapapp.analyst.audit.tradeoff import compare_at_equal_error
 from mapapp.analyst.validity.confidential_parts import AnalystData
 from mapapp.base.progress import Report, part_of, silent
 from mapapp.kinds.base.geography import Ints
@@ -82,7 +82,7 @@ class Compared(NamedTuple):
     cell_of: npt.NDArray[np.int64]
 
 
-def compared(target: Target, records: Records, blocks: CodedBlocks) -> Compared:
+def draw_queries(target: Target, records: Records, blocks: CodedBlocks) -> Compared:
     """Draw the queries for one question: half windows of every attribute and, for homes, of the home units.
 
     Counts without a condition on homes are exact in our releases, so every query has one.
@@ -92,7 +92,7 @@ def compared(target: Target, records: Records, blocks: CodedBlocks) -> Compared:
     EngineError
         Too few queries count anyone.
     """
-    true = coded(target, records, blocks, released=False)
+    true = code_records(target, records, blocks, released=False)
     workload = window_workload(
         _as_boxes(true),
         N_QUERIES,
@@ -105,7 +105,7 @@ def compared(target: Target, records: Records, blocks: CodedBlocks) -> Compared:
 
 def error_of_release(about: Compared, records: Records, blocks: CodedBlocks) -> float:
     """Median relative error of a release's counts on the same queries."""
-    released = coded(about.target, records, blocks, released=True)
+    released = code_records(about.target, records, blocks, released=True)
     return _error(about.workload, _as_boxes(released))
 
 
@@ -142,8 +142,8 @@ class _Grown(NamedTuple):
 
 def scheme_rows(scheme: Scheme, about: Compared) -> Iterator[dict[str, object]]:
     """Measure one tree scheme on one question: a row of the table `schemes` for each class of workers."""
-    grown = [_grown(tree, about, scheme) for tree in _trees(scheme, about.records)]
-    errors = [one.error for one in grown]
+    grown = [_measure_tree(tree, about, scheme) for tree in _trees(scheme, about.records)]
+    errors = [measured.error for measured in grown]
     for name, (least, most) in CLASSES.items():
         chosen = (about.n >= least) & (about.n <= (np.iinfo(np.int32).max if most is None else most))
         yield {
@@ -155,10 +155,10 @@ def scheme_rows(scheme: Scheme, about: Compared) -> Iterator[dict[str, object]]:
             "workers": int(chosen.sum()),
             "median_relative_error": float(np.mean(errors)),
             "error_deviation": float(np.std(errors)),
-            "leaves": float(np.mean([one.n_leaves for one in grown])),
-            "meets_rule": all(one.meets_rule for one in grown),
+            "leaves": float(np.mean([measured.n_leaves for measured in grown])),
+            "meets_rule": all(measured.meets_rule for measured in grown),
             **{
-                attacker: float(np.mean([_share(one.hits[attacker], chosen) for one in grown]))
+                attacker: float(np.mean([_share(measured.hits[attacker], chosen) for measured in grown]))
                 for attacker in grown[0].hits
             },
         }
@@ -194,7 +194,7 @@ def _rule(scheme: Scheme) -> SplitRule:
     return SplitRule(k=k, diversity=_DIVERSITY[scheme.name], least=scheme.value)
 
 
-def _grown(tree: Tree, about: Compared, scheme: Scheme) -> _Grown:
+def _measure_tree(tree: Tree, about: Compared, scheme: Scheme) -> _Grown:
     records, boxes = about.records, tree.decomposition
     named = {"lookup": lookup_in_leaf(tree).value}
     if not scheme.is_private:
@@ -221,7 +221,7 @@ def require_schemes(data: AnalystData, schemes: Sequence[Scheme], questions: Seq
     """
     blocks = CodedBlocks.read(data, Areas.read(data.store, data.geography))
     for target in _targets(questions):
-        require_feasible(schemes, target, coded(target, Records.none(), blocks, released=False))
+        require_feasible(schemes, target, code_records(target, Records.none(), blocks, released=False))
 
 
 def _targets(questions: Sequence[Question]) -> list[Target]:
@@ -230,7 +230,7 @@ def _targets(questions: Sequence[Question]) -> list[Target]:
 
 def comparison_tables(
     data: AnalystData,
-    found: Sequence[AuditedWorkers],
+    audits: Sequence[AuditedWorkers],
     schemes: Sequence[Scheme],
     questions: Sequence[Question],
     *,
@@ -242,12 +242,12 @@ def comparison_tables(
     Parameters
     ----------
     data : AnalystData
-    found : sequence of AuditedWorkers
+    audits : sequence of AuditedWorkers
         Releases and settings; each that has records is a marked point.
     schemes : sequence of Scheme
     questions : sequence of str
     tracts : int64[T], optional
-        The same as for `found`; all by default.
+        The same as for `audits`; all by default.
     report : callable
         Called with (stage, done, total) before every scheme, and before every part of a scheme that is a release; what
         it raises cancels.
@@ -264,28 +264,32 @@ def comparison_tables(
     """
     areas = Areas.read(data.store, data.geography)
     blocks = CodedBlocks.read(data, areas)
-    marked = [one for one in found if one.records is not None]
+    marked = [audited for audited in audits if audited.records is not None]
     if not marked:
         return {}
     records = _records(marked[0])
-    asked = [compared(target, records, blocks) for target in _targets(questions)]
+    asked = [draw_queries(target, records, blocks) for target in _targets(questions)]
     for about in asked:
         require_feasible(schemes, about.target, about.records)
-    rows = [row for one in marked for row in _release_rows(one, "release", one.facts["name"], asked, blocks)]
+    rows = [
+        row
+        for audited in marked
+        for row in _release_rows(audited, "release", audited.facts["name"], asked, blocks)
+    ]
     for number, scheme in enumerate(schemes):
         within = part_of(report, number, len(schemes), stage=_STAGE)
         within(_STAGE, 0, 1)
         if scheme.is_tree:
             rows += [row for about in asked for row in scheme_rows(scheme, about)]
         else:
-            drawn = _at_epsilon(data, scheme, questions, tracts, within)
+            drawn = _draw_at_epsilon(data, scheme, questions, tracts, within)
             rows += _release_rows(drawn, scheme.family, scheme.label, asked, blocks)
     report(_STAGE, 1, 1)
     table = pandas.DataFrame(rows)
-    return {"schemes": table, "tradeoff": at_equal_error(table)}
+    return {"schemes": table, "tradeoff": compare_at_equal_error(table)}
 
 
-def _at_epsilon(
+def _draw_at_epsilon(
     data: AnalystData, scheme: Scheme, questions: Sequence[Question], tracts: Ints | None, report: Report
 ) -> AuditedWorkers:
     """Draw the recommended preset at another epsilon, its radii chosen anew from public data."""
@@ -294,18 +298,18 @@ def _at_epsilon(
     return audited_workers(data, setting, questions, tracts=tracts, keeps_records=True, report=report)
 
 
-def _records(one: AuditedWorkers) -> Records:
-    assert one.records is not None, "audited without keeps_records"
-    return one.records
+def _records(audited: AuditedWorkers) -> Records:
+    assert audited.records is not None, "audited without keeps_records"
+    return audited.records
 
 
 def _release_rows(
-    one: AuditedWorkers, scheme: str, label: str, asked: Sequence[Compared], blocks: CodedBlocks
+    audited: AuditedWorkers, scheme: str, label: str, asked: Sequence[Compared], blocks: CodedBlocks
 ) -> Iterator[dict[str, object]]:
     """Rows of one release: its own attackers, and its error on the common queries."""
-    accuracy = one.tables["attackers"].set_index(["target", "attacker", "n"])["accuracy"]
+    accuracy = audited.tables["attackers"].set_index(["target", "attacker", "n"])["accuracy"]
     for about in asked:
-        error = error_of_release(about, _records(one), blocks)
+        error = error_of_release(about, _records(audited), blocks)
         for n, (least, most) in CLASSES.items():
             chosen = about.n >= least
             if most is not None:
@@ -313,7 +317,7 @@ def _release_rows(
             yield {
                 "target": about.target,
                 "scheme": scheme,
-                "parameter": one.facts["epsilon_final"],
+                "parameter": audited.facts["epsilon_final"],
                 "label": label,
                 "n": n,
                 "workers": int(chosen.sum()),

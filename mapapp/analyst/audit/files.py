@@ -65,8 +65,8 @@ def audit_picture(tables: Mapping[str, pandas.DataFrame], names: Sequence[str], 
     for target in compared:
         for n in ("all", "1"):
             assert schemes is not None
-            mine = schemes[(schemes["target"] == target) & (schemes["n"] == n)]
-            draw_tradeoff(next(places), mine, str(target), n, names)
+            of_class = schemes[(schemes["target"] == target) & (schemes["n"] == n)]
+            draw_tradeoff(next(places), of_class, str(target), n, names)
     for axes in panels[n_panels:]:
         axes.set_visible(False)
     handles, labels = panels[0].get_legend_handles_labels()
@@ -92,10 +92,10 @@ def _bars(axes: Axes, rows: pandas.DataFrame, target: str, names: Sequence[str])
     width = 0.86 / len(series)
     place = numpy.arange(len(classes))
     for number, (attacker, name, label, color) in enumerate(series):
-        mine = rows[
+        of_attacker = rows[
             (rows["attacker"] == attacker) & (rows["release"] == (names[0] if name is None else name))
         ]
-        of_class = mine.set_index("n")["accuracy"].reindex(classes)
+        of_class = of_attacker.set_index("n")["accuracy"].reindex(classes)
         axes.bar(
             place + (number + 0.5) * width - 0.43,
             of_class.fillna(0.0),
@@ -107,7 +107,7 @@ def _bars(axes: Axes, rows: pandas.DataFrame, target: str, names: Sequence[str])
         )
     axes.set_xticks(place, [f"n = {n}" if n != "all" else "all" for n in classes])
     axes.set_ylim(0, 1)
-    axes.set_title(f"{_named(target)}: share of workers named right", fontsize=10)
+    axes.set_title(f"{_target_title(target)}: share of workers named right", fontsize=10)
 
 
 def _claims(axes: Axes, calibration: pandas.DataFrame, names: Sequence[str]) -> None:
@@ -116,14 +116,14 @@ def _claims(axes: Axes, calibration: pandas.DataFrame, names: Sequence[str]) -> 
     axes.plot([0, 1], [0, 1], color=RAMP[2], linewidth=1)
     for number, name in enumerate(names):
         for attacker, marker in (("lookup", "o"), ("informed", "s")):
-            mine = calibration[
+            claims = calibration[
                 (calibration["release"] == name)
                 & (calibration["attacker"] == attacker)
                 & (calibration["target"] == target)
             ]
             axes.plot(
-                mine["mean_belief"],
-                mine["accuracy"],
+                claims["mean_belief"],
+                claims["accuracy"],
                 marker=marker,
                 markersize=4,
                 color=MARK_COLORS[number % len(MARK_COLORS)],
@@ -132,7 +132,7 @@ def _claims(axes: Axes, calibration: pandas.DataFrame, names: Sequence[str]) -> 
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
     axes.set_xlabel("belief that the attacker claims")
-    axes.set_title(f"{_named(str(target))}: share of claims that are true", fontsize=10)
+    axes.set_title(f"{_target_title(str(target))}: share of claims that are true", fontsize=10)
 
 
 def draw_tradeoff(axes: Axes, rows: pandas.DataFrame, target: str, n: str, releases: Sequence[str]) -> None:
@@ -170,16 +170,16 @@ def draw_tradeoff(axes: Axes, rows: pandas.DataFrame, target: str, n: str, relea
     axes.set_ylim(bottom=0)
     axes.set_xlabel("median relative error of counts")
     who = "all workers" if n == "all" else "lone workers"
-    axes.set_title(f"{_named(target)}, {who}: share named right by lookup", fontsize=10)
+    axes.set_title(f"{_target_title(target)}, {who}: share named right by lookup", fontsize=10)
     axes.legend(fontsize=7, frameon=False)
 
 
-def _named(target: str) -> str:
+def _target_title(target: str) -> str:
     """A target as a title; a home area is a support point."""
     return "Home area" if target == "home point" else target.capitalize()
 
 
-def write_csv(found: Audit | RecordsAudit, path: Path) -> None:
+def write_csv(audit: Audit | RecordsAudit, path: Path) -> None:
     """Write every table as a CSV file into a new directory, with the sentences and the limits in a note.
 
     Raises
@@ -187,11 +187,11 @@ def write_csv(found: Audit | RecordsAudit, path: Path) -> None:
     StoreError
         There is something at `path` already.
     """
-    note = "\n".join([CONFIDENTIAL, "", *found.sentences, "", _limits(found)])
-    write_tables(found.tables, note, path)
+    note = "\n".join([CONFIDENTIAL, "", *audit.sentences, "", _limits(audit)])
+    write_tables(audit.tables, note, path)
 
 
-def write_picture(found: Audit | RecordsAudit, path: Path) -> None:
+def write_picture(audit: Audit | RecordsAudit, path: Path) -> None:
     """Draw what attackers learn into a PNG or SVG file.
 
     Raises
@@ -199,19 +199,19 @@ def write_picture(found: Audit | RecordsAudit, path: Path) -> None:
     StoreError
         There is something at `path` already.
     """
-    note = f"Confidential, not for publication. {_limits(found)}"
-    if isinstance(found, RecordsAudit):
+    note = f"Confidential, not for publication. {_limits(audit)}"
+    if isinstance(audit, RecordsAudit):
         from mapapp.kinds.records.audit.picture import records_audit_picture
 
-        names = [records["name"] for records in found.facts["records"]]
+        names = [records["name"] for records in audit.facts["records"]]
         write_figure(
-            records_audit_picture(found.tables, names, titles=found.facts["titles"], note=note), path
+            records_audit_picture(audit.tables, names, titles=audit.facts["titles"], note=note), path
         )
         return
 
-    names = [release["name"] for release in found.facts["releases"]]
-    write_figure(audit_picture(found.tables, names, note=note), path)
+    names = [release["name"] for release in audit.facts["releases"]]
+    write_figure(audit_picture(audit.tables, names, note=note), path)
 
 
-def _limits(found: Audit | RecordsAudit) -> str:
-    return RECORDS_LIMITS if isinstance(found, RecordsAudit) else LIMITS
+def _limits(audit: Audit | RecordsAudit) -> str:
+    return RECORDS_LIMITS if isinstance(audit, RecordsAudit) else LIMITS

@@ -20,7 +20,7 @@ from mapapp.analyst.audit.questions import Target
 from mapapp.kinds.base.geography import Ints
 from mapapp.kinds.base.inputs import Inputs
 
-__all__ = ["NOT_COMPARED", "by_margin", "part_by_margin", "why_by_margin"]
+__all__ = ["NOT_COMPARED", "merge_by_margin", "merge_part_by_margin", "why_by_margin"]
 
 NOT_COMPARED: Final = (
     "other schemes are not compared with it: their trees and queries combine age, earnings, and industry, "
@@ -28,7 +28,7 @@ NOT_COMPARED: Final = (
 )
 
 
-def by_margin(inputs: Inputs, target: Target) -> tuple[Inputs, Ints]:
+def merge_by_margin(inputs: Inputs, target: Target) -> tuple[Inputs, Ints]:
     """Workers by workplace block alone or, where earnings or industry are asked for, by block and band.
 
     Returns
@@ -53,10 +53,10 @@ def by_margin(inputs: Inputs, target: Target) -> tuple[Inputs, Ints]:
     return merged, order
 
 
-def part_by_margin(part: AuditedPart, target: Target) -> AuditedPart:
-    """Real and synthetic workers of some destination tracts, both merged by :func:`by_margin`."""
-    real, order = by_margin(part.panel.inputs, target)
-    drawn, _ = by_margin(replace(part.drawn, worker_origin=part.home_block), target)
+def merge_part_by_margin(part: AuditedPart, target: Target) -> AuditedPart:
+    """Real and synthetic workers of some destination tracts, both merged by :func:`merge_by_margin`."""
+    real, order = merge_by_margin(part.panel.inputs, target)
+    drawn, _ = merge_by_margin(replace(part.drawn, worker_origin=part.home_block), target)
     panel = replace(part.panel, inputs=real, home_tract=part.panel.home_tract[order])
     return replace(part, panel=panel, drawn=drawn, home_block=drawn.worker_origin)
 

@@ -89,13 +89,14 @@ class Outcomes:
         bins: list[dict[str, object]] = []
         for (target, attacker), tally in self._tallies.items():
             of = {"release": self.release, "target": target, "attacker": attacker}
-            by_class = [tally.of_all(), *tally.by_class()]
+            by_class = [tally.tally_all(), *tally.tally_classes()]
             attackers += [
-                {**of, "n": name, **_accuracy(found)} for name, found in zip(CLASSES, by_class, strict=True)
+                {**of, "n": name, **_accuracy(class_tally)}
+                for name, class_tally in zip(CLASSES, by_class, strict=True)
             ]
-            confidence += [{**of, **row} for row in _by_confidence(tally)]
-            bins += [{**of, **row} for row in _calibration(tally)]
-        table = _with_baseline(pandas.DataFrame(attackers))
+            confidence += [{**of, **row} for row in _confidence_rows(tally)]
+            bins += [{**of, **row} for row in _calibration_rows(tally)]
+        table = _add_baseline(pandas.DataFrame(attackers))
         return {
             "attackers": table,
             "confidence": pandas.DataFrame(confidence),
@@ -104,43 +105,43 @@ class Outcomes:
         }
 
 
-def _accuracy(found: ClassTally) -> dict[str, object]:
+def _accuracy(tally: ClassTally) -> dict[str, object]:
     return {
-        "workers": found.n_workers,
-        "accuracy": found.accuracy,
-        "empirical_privacy": 1.0 - found.accuracy,
-        "mean_belief": found.mean_belief,
+        "workers": tally.n_workers,
+        "accuracy": tally.accuracy,
+        "empirical_privacy": 1.0 - tally.accuracy,
+        "mean_belief": tally.mean_belief,
     }
 
 
-def _by_confidence(tally: BeliefTally) -> list[dict[str, object]]:
+def _confidence_rows(tally: BeliefTally) -> list[dict[str, object]]:
     return [
         {
-            "most_certain": float(found.share),
-            "workers": found.n_workers,
-            "accuracy": found.accuracy,
-            "least_belief": found.least_belief,
-            "tied": found.n_tied,
+            "most_certain": float(share_tally.share),
+            "workers": share_tally.n_workers,
+            "accuracy": share_tally.accuracy,
+            "least_belief": share_tally.least_belief,
+            "tied": share_tally.n_tied,
         }
-        for found in tally.most_certain()
+        for share_tally in tally.most_certain()
     ]
 
 
-def _calibration(tally: BeliefTally) -> list[dict[str, object]]:
+def _calibration_rows(tally: BeliefTally) -> list[dict[str, object]]:
     return [
         {
             "belief_from": float(tally.edges[number]),
             "belief_to": float(tally.edges[number + 1]),
-            "workers": found.n_workers,
-            "mean_belief": found.mean_belief,
-            "accuracy": found.accuracy,
+            "workers": bin_tally.n_workers,
+            "mean_belief": bin_tally.mean_belief,
+            "accuracy": bin_tally.accuracy,
         }
-        for number, found in enumerate(tally.by_bin())
-        if found.n_workers
+        for number, bin_tally in enumerate(tally.tally_bins())
+        if bin_tally.n_workers
     ]
 
 
-def _with_baseline(attackers: pandas.DataFrame) -> pandas.DataFrame:
+def _add_baseline(attackers: pandas.DataFrame) -> pandas.DataFrame:
     """Add the accuracy of always saying the most frequent value, of the same workers, and the increase over it."""
     is_baseline = attackers["attacker"] == "majority"
     baseline = attackers[is_baseline].set_index(["target", "n"])["accuracy"]

@@ -20,7 +20,7 @@ from mapapp.analyst.validity.confidential_parts import AnalystData
 from mapapp.kinds.base.geography import Ints
 from mapapp.kinds.base.inputs import Inputs
 
-__all__ = ["CodedBlocks", "CodedRecords", "Records", "coded"]
+__all__ = ["CodedBlocks", "CodedRecords", "Records", "code_records"]
 
 HOME_GRID: Final = 256
 WORK_GRID: Final = 128
@@ -108,7 +108,7 @@ class Records:
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Records]) -> Records:
+    def join(cls, parts: Sequence[Records]) -> Records:
         """Parts one after the other."""
         return cls(
             destination=np.concatenate([part.destination for part in parts]),
@@ -144,7 +144,7 @@ _Columns = dict[str, tuple[npt.NDArray[np.integer], int]]
 """Codes of each quasi-identifier, and how many codes it has."""
 
 
-def coded(target: Target, records: Records, blocks: CodedBlocks, *, released: bool) -> CodedRecords:
+def code_records(target: Target, records: Records, blocks: CodedBlocks, *, released: bool) -> CodedRecords:
     """Code the true or the synthetic workers for one question; home points have no code that all tracts share."""
     home = records.released_block if released else records.home_block
     work, at = blocks.grid[records.destination] // (HOME_GRID // WORK_GRID), blocks.grid[home]

@@ -111,13 +111,13 @@ class Audit:
     def accuracy(self, release: str, target: Target, attacker: Attacker, n: str = "all") -> float | None:
         """Accuracy of one attacker; None if the attacker was left out."""
         table = self.tables["attackers"]
-        mine = table[
+        rows = table[
             (table["release"] == release)
             & (table["target"] == target)
             & (table["attacker"] == attacker)
             & (table["n"] == n)
         ]
-        return float(mine["accuracy"].iloc[0]) if len(mine) else None
+        return float(rows["accuracy"].iloc[0]) if len(rows) else None
 
     def to_dict(self) -> dict[str, Plain]:
         """Plain values for JSON: missing numbers become None."""

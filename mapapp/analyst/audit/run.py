@@ -32,7 +32,7 @@ from mapapp.analyst.audit.attackers import (
     why_not_informed,
 )
 from mapapp.analyst.audit.audited import Audited, AuditedPart
-from mapapp.analyst.audit.margins import NOT_COMPARED, by_margin, part_by_margin, why_by_margin
+from mapapp.analyst.audit.margins import NOT_COMPARED, merge_by_margin, merge_part_by_margin, why_by_margin
 from mapapp.analyst.audit.outcomes import Outcomes
 from mapapp.analyst.audit.questions import TARGETS_OF, Areas, Question, QuestionPart, Target, ask
 from mapapp.analyst.audit.records import CodedBlocks, Records
@@ -45,7 +45,7 @@ from mapapp.kinds.base.geography import Ints
 from mapapp.kinds.base.inputs import Inputs
 from mapapp.kinds.release.make.certified_weights import CertifiedClasses
 
-__all__ = ["AuditedWorkers", "audited_workers", "joined"]
+__all__ = ["AuditedWorkers", "audited_workers", "join_audits"]
 
 _WITH_MAJORITY: Final[tuple[Target, ...]] = ("home tract", "home county", "earnings", "industry")
 """Questions whose values mean the same for all workplaces, so that one value is the most frequent."""
@@ -86,22 +86,24 @@ class _Collected(NamedTuple):
     records: list[Records]
 
 
-def joined(data: AnalystData, found: Sequence[AuditedWorkers]) -> Audit:
+def join_audits(data: AnalystData, audits: Sequence[AuditedWorkers]) -> Audit:
     """Put audited releases and settings of one dataset, which have distinct names, side by side."""
-    names = found[0].tables
-    tables = {name: pandas.concat([one.tables[name] for one in found], ignore_index=True) for name in names}
-    n_lone = found[0].n_lone
+    names = audits[0].tables
+    tables = {
+        name: pandas.concat([audited.tables[name] for audited in audits], ignore_index=True) for name in names
+    }
+    n_lone = audits[0].n_lone
     said = [
-        f"{one.facts['name']}: {sentence}" if len(found) > 1 else sentence
-        for one in found
-        for sentence in sentences_of(one.facts, one.tables, one.n_lone)
+        f"{audited.facts['name']}: {sentence}" if len(audits) > 1 else sentence
+        for audited in audits
+        for sentence in sentences_of(audited.facts, audited.tables, audited.n_lone)
     ]
     return Audit(
         facts={
             "dataset": data.store.path.name,
-            "workers": found[0].n_workers,
+            "workers": audits[0].n_workers,
             "lone_workers": n_lone,
-            "releases": [one.facts for one in found],
+            "releases": [audited.facts for audited in audits],
         },
         tables=tables,
         sentences=tuple(said),
@@ -142,34 +144,34 @@ def audited_workers(
     targets = [target for question in questions for target in TARGETS_OF[question]]
     areas = Areas.read(data.store, data.geography)
     n_workers = data.n_workers(tracts)
-    found = _Collected(Outcomes(audited.name, n_workers), [], [], [], [])
+    collected = _Collected(Outcomes(audited.name, n_workers), [], [], [], [])
     blocks = CodedBlocks.read(data, areas)
     whole = [WholeAttack(target, blocks) for target in targets if target in _WITH_MAJORITY]
 
     n_passes = 1 if all(attack.left_out for attack in whole) else 2
 
-    def of_this(stage: str, done: int, total: int) -> None:
+    def report_first(stage: str, done: int, total: int) -> None:
         report(f"auditing {audited.name}", done, n_passes * total)
 
-    def of_second(stage: str, done: int, total: int) -> None:
+    def report_second(stage: str, done: int, total: int) -> None:
         report(f"auditing {audited.name}", total + done, n_passes * total)
 
-    for workers in data.workers(tracts, report=of_this):
+    for workers in data.workers(tracts, report=report_first):
         part = audited.part(workers)
-        found.promised.append(_promised(audited, [part.certified]))
-        compared = _compared(audited, part, targets)
+        collected.promised.append(_promised_epsilon(audited, [part.certified]))
+        compared = _compare_by_question(audited, part, targets)
         for attack in whole:
             attack.count(compared[attack.target].records)
         for target, (of_target, _) in compared.items():
-            _attack(found, audited, of_target, ask(target, of_target, data.geography, areas))
+            _attack(collected, audited, of_target, ask(target, of_target, data.geography, areas))
         if keeps_records and audited.has_joint_segments:
-            found.records.append(compared[targets[0]].records)
+            collected.records.append(compared[targets[0]].records)
     for attack in whole:
-        attack.learn(found.outcomes)
+        attack.learn(collected.outcomes)
     if n_passes == 2:
-        for workers in data.workers(tracts, report=of_second):
-            _attack_with_all(found.outcomes, whole, workers.inputs, audited)
-    return _summed_up(found, audited, questions, n_workers, [attack.left_out for attack in whole])
+        for workers in data.workers(tracts, report=report_second):
+            _attack_with_all(collected.outcomes, whole, workers.inputs, audited)
+    return _sum_up(collected, audited, questions, n_workers, [attack.left_out for attack in whole])
 
 
 class _ComparedPart(NamedTuple):
@@ -183,20 +185,22 @@ class _ComparedPart(NamedTuple):
         return cls(part, Records.of(part.panel.inputs, part.home_block))
 
 
-def _compared(audited: Audited, part: AuditedPart, targets: Sequence[Target]) -> dict[Target, _ComparedPart]:
+def _compare_by_question(
+    audited: Audited, part: AuditedPart, targets: Sequence[Target]
+) -> dict[Target, _ComparedPart]:
     """Some destination tracts by question: workers by joint segment, or else by block and margin."""
     if audited.has_joint_segments:
         return dict.fromkeys(targets, _ComparedPart.of(part))
-    return {target: _ComparedPart.of(part_by_margin(part, target)) for target in targets}
+    return {target: _ComparedPart.of(merge_part_by_margin(part, target)) for target in targets}
 
 
-def _promised(audited: Audited, certified: Sequence[CertifiedClasses]) -> float | None:
+def _promised_epsilon(audited: Audited, certified: Sequence[CertifiedClasses]) -> float | None:
     """The promise of a release, or of a setting on some destination tracts."""
     return audited.epsilon_final or epsilon_final_of(audited.privacy, audited.parameters, certified)
 
 
-def _summed_up(
-    found: _Collected,
+def _sum_up(
+    collected: _Collected,
     audited: Audited,
     questions: Sequence[Question],
     n_workers: int,
@@ -205,7 +209,7 @@ def _summed_up(
     promised = audited.epsilon_final
     if not audited.is_release:
         # The promise of a setting on all tracts is that on those where it is weakest.
-        promised = max((one for one in found.promised if one is not None), default=None)
+        promised = max((promise for promise in collected.promised if promise is not None), default=None)
     facts: ReleaseFacts = {
         "name": audited.name,
         "is_release": audited.is_release,
@@ -220,17 +224,17 @@ def _summed_up(
             *(why_not_informed(audited.parameters) if "home" in questions else []),
         ],
     }
-    tables = found.outcomes.tables()
-    tables["spread"] = pandas.DataFrame([spread_row(facts, found.spreads)])
+    tables = collected.outcomes.tables()
+    tables["spread"] = pandas.DataFrame([spread_row(facts, collected.spreads)])
     tables["lone_workers"] = pandas.DataFrame(
-        [lone_row(audited.name, found.lone, is_cleaned=audited.parameters.clean)]
+        [lone_row(audited.name, collected.lone, is_cleaned=audited.parameters.clean)]
     )
-    records = Records.joined(found.records) if found.records else None
+    records = Records.join(collected.records) if collected.records else None
     n_lone = tables["attackers"].query("n == '1'")["workers"].iloc[0]
     return AuditedWorkers(facts, n_workers, int(n_lone), tables, records)
 
 
-def _attack(found: _Collected, audited: Audited, part: AuditedPart, asked: QuestionPart) -> None:
+def _attack(collected: _Collected, audited: Audited, part: AuditedPart, asked: QuestionPart) -> None:
     """Run the attackers who need only the workers of the same destination tracts."""
     truth, count = asked.truth, part.panel.inputs.count
     size_class = np.repeat(size_classes(count), count)
@@ -240,7 +244,7 @@ def _attack(found: _Collected, audited: Audited, part: AuditedPart, asked: Quest
     hit = np.where(is_dropped, _NO_VALUE, truth)  # nobody can name a home that editing dropped
 
     def add(attacker: Attacker, predictions: Predictions) -> None:
-        found.outcomes.add(asked.target, attacker, predictions, hit, size_class)
+        collected.outcomes.add(asked.target, attacker, predictions, hit, size_class)
 
     add("public_prior", Predictions(asked.guess, asked.belief))
     add("lookup_without_victim", asked.lookups.without_victim)
@@ -248,10 +252,10 @@ def _attack(found: _Collected, audited: Audited, part: AuditedPart, asked: Quest
     add("memorised", asked.lookups.memorised)
     if asked.target != "home point":
         return
-    found.lone.append(lone_part(audited, part, asked))
-    informed = informed_part(audited, part, asked, found.promised[-1])
+    collected.lone.append(lone_part(audited, part, asked))
+    informed = informed_part(audited, part, asked, collected.promised[-1])
     if informed is not None:
-        found.spreads.append(SpreadPart.of(informed))
+        collected.spreads.append(SpreadPart.of(informed))
         add("informed_without_release", informed.without_release)
         add("informed", informed.with_release)
 
@@ -261,5 +265,5 @@ def _attack_with_all(
 ) -> None:
     """Run the attackers who have learned from all workers on those of some destination tracts."""
     for attack in whole:
-        mine = inputs if audited.has_joint_segments else by_margin(inputs, attack.target)[0]
-        attack.predict(Records.of(mine, mine.worker_origin), outcomes)
+        target_inputs = inputs if audited.has_joint_segments else merge_by_margin(inputs, attack.target)[0]
+        attack.predict(Records.of(target_inputs, target_inputs.worker_origin), outcomes)

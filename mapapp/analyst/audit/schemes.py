@@ -163,12 +163,12 @@ def _read(spec: str) -> list[Scheme]:
         raise UsageError(f"--against {spec}: {name!r} is not a scheme; the schemes are {', '.join(SCHEMES)}")
     if not equals or not values:
         raise UsageError(f"--against {spec}: give a value, such as {name}={_example(name)}")
-    options = dict(_option(spec, name, one) for one in tail)
+    options = dict(_option(spec, name, option) for option in tail)
     kind = SCHEMES[name]
-    height = _whole(spec, "height", options["height"], _MOST_HEIGHT, 0) if "height" in options else None
+    height = _read_whole(spec, "height", options["height"], _MOST_HEIGHT, 0) if "height" in options else None
     if height is None and "levels" in kind.options:
         height = DEFAULT_HEIGHT
-    k = _whole(spec, "k", options["k"], _MOST_WHOLE, 1) if "k" in options else None
+    k = _read_whole(spec, "k", options["k"], _MOST_WHOLE, 1) if "k" in options else None
     if k is None and kind.parameter == "t":
         k = _DEFAULT_K
     levels = options.get("levels", "leaf")
@@ -202,7 +202,7 @@ def _option(spec: str, name: str, text: str) -> tuple[str, str]:
 def _value(spec: str, name: str, text: str) -> float:
     parameter = SCHEMES[name].parameter
     if name in _WHOLE_VALUES:
-        return float(_whole(spec, parameter, text, _MOST_WHOLE, 1))
+        return float(_read_whole(spec, parameter, text, _MOST_WHOLE, 1))
     try:
         value = float(exact_fraction(text, parameter))
     except (ParameterError, OverflowError):
@@ -221,7 +221,7 @@ def _value(spec: str, name: str, text: str) -> float:
     return value
 
 
-def _whole(spec: str, option: str, text: str, most: int, least: int) -> int:
+def _read_whole(spec: str, option: str, text: str, most: int, least: int) -> int:
     refusal = UsageError(
         f"--against {spec}: {option} is {text!r}; give a whole number from {least} to {most:,}"
     )

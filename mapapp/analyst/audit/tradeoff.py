@@ -15,13 +15,13 @@ from typing import Final
 import numpy as np
 import pandas
 
-__all__ = ["ABOUT", "at_equal_error", "interpolated"]
+__all__ = ["ABOUT", "compare_at_equal_error", "interpolate_accuracy"]
 
 ABOUT: Final = ("all", "1")
 """For whom leakage is compared: all workers, and lone workers, who are where schemes differ."""
 
 
-def interpolated(errors: Sequence[float], accuracies: Sequence[float], at: float) -> float | None:
+def interpolate_accuracy(errors: Sequence[float], accuracies: Sequence[float], at: float) -> float | None:
     """Return the accuracy at an error, between the neighboring points of a scheme; None outside its range.
 
     Parameters
@@ -37,7 +37,7 @@ def interpolated(errors: Sequence[float], accuracies: Sequence[float], at: float
     return float(np.interp(at, known, np.asarray(accuracies, dtype=np.float64)[order]))
 
 
-def at_equal_error(schemes: pandas.DataFrame) -> pandas.DataFrame:
+def compare_at_equal_error(schemes: pandas.DataFrame) -> pandas.DataFrame:
     """Compare every release with every scheme at the release's error.
 
     Parameters
@@ -54,14 +54,14 @@ def at_equal_error(schemes: pandas.DataFrame) -> pandas.DataFrame:
     rows = []
     for target in schemes["target"].unique():
         for n in ABOUT:
-            mine = schemes[(schemes["target"] == target) & (schemes["n"] == n)]
-            releases = mine[mine["scheme"] == "release"]
-            others = mine[mine["scheme"] != "release"]
+            of_class = schemes[(schemes["target"] == target) & (schemes["n"] == n)]
+            releases = of_class[of_class["scheme"] == "release"]
+            others = of_class[of_class["scheme"] != "release"]
             for release in releases.to_dict("records"):
                 for scheme in others["scheme"].unique():
                     line = others[(others["scheme"] == scheme) & others["meets_rule"]]
                     at = float(release["median_relative_error"])
-                    found = interpolated(
+                    scheme_leakage = interpolate_accuracy(
                         line["median_relative_error"].to_list(), line["lookup"].to_list(), at
                     )
                     rows.append(
@@ -72,8 +72,8 @@ def at_equal_error(schemes: pandas.DataFrame) -> pandas.DataFrame:
                             "median_relative_error": at,
                             "leakage": float(release["lookup"]),
                             "scheme": scheme,
-                            "scheme_leakage": float("nan") if found is None else found,
-                            "reached": found is not None,
+                            "scheme_leakage": float("nan") if scheme_leakage is None else scheme_leakage,
+                            "reached": scheme_leakage is not None,
                         }
                     )
     return pandas.DataFrame(rows)

@@ -50,18 +50,20 @@ _HOME_AREA: Final = (
 
 def sentences_of(facts: ReleaseFacts, tables: Mapping[str, pandas.DataFrame], n_lone: int) -> list[str]:
     """Say what an attacker would learn from one release, most exposed workers first."""
-    mine = {name: table[table["release"] == facts["name"]] for name, table in tables.items() if len(table)}
-    accuracy = _accuracies(mine["attackers"])
+    rows_by_table = {
+        name: table[table["release"] == facts["name"]] for name, table in tables.items() if len(table)
+    }
+    accuracy = _accuracies(rows_by_table["attackers"])
     said = []
     if n_lone and ("home point", "lookup", "1") in accuracy:
         said.append(
             f"Of {n_lone:,} workers who are alone in their workplace {place_of(facts, 'home point')}, "
-            f"{of_100(accuracy['home point', 'lookup', '1'])} keep their true home area in {_this(facts)}."
+            f"{of_100(accuracy['home point', 'lookup', '1'])} keep their true home area in {_name_release(facts)}."
         )
     if ("home point", "informed", "all") in accuracy:
         with_release = accuracy["home point", "informed", "all"]
         without = accuracy["home point", "informed_without_release", "all"]
-        surest = mine["confidence"]
+        surest = rows_by_table["confidence"]
         top = surest[
             (surest["target"] == "home point")
             & (surest["attacker"] == "informed")
@@ -69,20 +71,20 @@ def sentences_of(facts: ReleaseFacts, tables: Mapping[str, pandas.DataFrame], n_
         ]
         said.append(
             "Somebody who knows every other worker's home, the mechanism, and all public data names the home area of "
-            f"{of_100(with_release)} workers with {_this(facts)} and of {of_100(without)} without it; of the 1% of "
-            f"workers about whom this attacker is most certain, {of_100(float(top['accuracy'].iloc[0]))}."
+            f"{of_100(with_release)} workers with {_name_release(facts)} and of {of_100(without)} without it; "
+            f"of the 1% of workers about whom this attacker is most certain, {of_100(float(top['accuracy'].iloc[0]))}."
         )
     if ("home point", "lookup", "all") in accuracy:
         said.append(_leakage_sentence(accuracy, facts))
     said += [
         _band_sentence(accuracy, target, facts)
         for target in ("earnings", "industry")
-        if _has(accuracy, target)
+        if _has_target(accuracy, target)
     ]
     return said
 
 
-def _has(accuracy: Mapping[tuple[str, str, str], float], target: str) -> bool:
+def _has_target(accuracy: Mapping[tuple[str, str, str], float], target: str) -> bool:
     return (target, "lookup", "all") in accuracy
 
 
@@ -93,7 +95,7 @@ def place_of(facts: ReleaseFacts, target: str) -> str:
     return "block" if target in TARGETS_OF["home"] else f"block and band of {target}"
 
 
-def _this(facts: ReleaseFacts) -> str:
+def _name_release(facts: ReleaseFacts) -> str:
     return "this release" if facts["is_release"] else "a release with this setting"
 
 
@@ -110,14 +112,14 @@ def _leakage_sentence(accuracy: Mapping[tuple[str, str, str], float], facts: Rel
     )
     if release <= others:
         return (
-            f"Somebody who looks a worker up in {_this(facts)} names the home area of {of_100(release)} workers. The "
-            f"true homes of the other workers alone would give {of_100(others)}, so on average this attacker does no "
-            "better than from those."
+            f"Somebody who looks a worker up in {_name_release(facts)} names the home area of {of_100(release)} "
+            f"workers. The true homes of the other workers alone would give {of_100(others)}, so on average this "
+            "attacker does no better than from those."
         )
     return (
-        f"Somebody who looks a worker up in {_this(facts)} names the home area of {of_100(release)} workers. The true "
-        f"homes of the other workers alone would give {of_100(others)}; on balance, the worker's own record adds the "
-        "rest."
+        f"Somebody who looks a worker up in {_name_release(facts)} names the home area of {of_100(release)} workers. "
+        f"The true homes of the other workers alone would give {of_100(others)}; on balance, the worker's own "
+        "record adds the rest."
     )
 
 
@@ -128,7 +130,7 @@ def _band_sentence(accuracy: Mapping[tuple[str, str, str], float], target: str, 
     public, release = (accuracy[target, attacker, "all"] for attacker in ("public_prior", "lookup"))
     return (
         f"{known} are public and exact: they alone give the {target} of {of_100(public)} "
-        f"workers; for somebody who also knows a worker's home tract, {_this(facts)} gives {of_100(release)}."
+        f"workers; for somebody who also knows a worker's home tract, {_name_release(facts)} gives {of_100(release)}."
     )
 
 
@@ -146,7 +148,7 @@ def audit_lines(audit: Audit) -> list[str]:
     facts = audit.facts
     lines = [
         f"CONFIDENTIAL, not for publication: what an attacker would learn about {facts['workers']:,} workers",
-        *_indented(audit.sentences),
+        *_indent_sentences(audit.sentences),
         *([f"  {_HOME_AREA}"] if (audit.tables["attackers"]["target"] == "home point").any() else []),
     ]
     lines += [f"  {line}" for line in _spread_lines(audit)]
@@ -154,12 +156,12 @@ def audit_lines(audit: Audit) -> list[str]:
     attackers = audit.tables["attackers"]
     asked = [target for targets in TARGETS_OF.values() for target in targets]
     for target in asked:
-        mine = attackers[attackers["target"] == target]
-        if len(mine):
+        of_target = attackers[attackers["target"] == target]
+        if len(of_target):
             places = dict.fromkeys(place_of(release, target) for release in facts["releases"])
             title = f"{TARGET_WORDS[target]}: workers named right, by the number of workers in their "
             title += " or ".join(places)
-            lines += ["", *accuracy_table(mine, title, names)]
+            lines += ["", *accuracy_table(of_target, title, names)]
     lines += _lone_lines(audit.tables["lone_workers"])
     lines += _confidence_lines(audit.tables["confidence"], names)
     lines += _calibration_lines(audit.tables["calibration"], names)
@@ -171,7 +173,7 @@ def audit_lines(audit: Audit) -> list[str]:
     return [*lines, "", f"  {LIMITS}"]
 
 
-def _indented(sentences: Sequence[str]) -> list[str]:
+def _indent_sentences(sentences: Sequence[str]) -> list[str]:
     return [f"  {sentence}" for sentence in sentences]
 
 
@@ -190,7 +192,7 @@ def _heads(names: Sequence[str], width: int) -> str:
 
 
 def accuracy_table(
-    mine: pandas.DataFrame, title: str, names: Sequence[str], words: Mapping[str, str] = ATTACKER_WORDS
+    attackers: pandas.DataFrame, title: str, names: Sequence[str], words: Mapping[str, str] = ATTACKER_WORDS
 ) -> list[str]:
     """Accuracy by attacker and n; releases side by side."""
     width = 9 * len(CLASSES)
@@ -200,7 +202,7 @@ def accuracy_table(
         f"  {'':<42}" + ("  " + "".join(f"{n:>9}" for n in CLASSES)) * len(names),
     ]
     for attacker in ATTACKERS:
-        rows = mine[mine["attacker"] == attacker]
+        rows = attackers[attackers["attacker"] == attacker]
         if not len(rows):
             continue
         cells = ""
@@ -284,8 +286,8 @@ def _tradeoff_lines(tradeoff: pandas.DataFrame, schemes: pandas.DataFrame) -> li
             "",
             f"  {TARGET_WORDS[target]}: median relative error of counts, workers named right by lookup (lone workers)",
         ]
-        mine = schemes[schemes["target"] == target]
-        every, lone = (mine[mine["n"] == n].reset_index(drop=True) for n in ("all", "1"))
+        of_target = schemes[schemes["target"] == target]
+        every, lone = (of_target[of_target["n"] == n].reset_index(drop=True) for n in ("all", "1"))
         lines += [
             f"  {row['label']:<42}{_percent(row['median_relative_error']):>9}{_percent(row['lookup']):>9}"
             f"  ({_percent(of_lone)})"

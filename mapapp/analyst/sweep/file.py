@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from geodata.store.atomic_writes import naming
+from geodata.store.atomic_writes import name_failed_place
 from geodata.store.store import refuse_within_store
 from mapapp.analyst.sweep.sweep import COLUMNS, Cell, SweptRow
 from mapapp.base.errors import UsageError
@@ -81,7 +81,7 @@ class SweepFile:
         if mark in self.kept:
             return
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        with naming(self.path), os.fdopen(os.open(self.path, flags, 0o600), "r+b") as stream:
+        with name_failed_place(self.path), os.fdopen(os.open(self.path, flags, 0o600), "r+b") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)  # another sweep may write to it, too
             whole = stream.read()
             end = whole.rfind(b"\n") + 1

@@ -61,12 +61,12 @@ def sweep_figure(names: Sequence[str], rows: Sequence[JsonObject], *, title: str
     figure = Figure(figsize=_INCHES, dpi=120, layout="constrained")
     axes = figure.subplots(1, 2)
     place = axis_places(names[0], rows)
-    lines = _by_line(names, rows)
+    lines = _group_by_line(names, rows)
     for ax, (who, label) in zip(axes, _POPULATIONS, strict=True):
-        for number, (name, mine) in enumerate(lines.items()):
+        for number, (name, line_rows) in enumerate(lines.items()):
             look = LINE_LOOKS[number % len(LINE_LOOKS)]
-            _draw_line(ax, place, mine, f"kl_{who}", name or "expected", look)
-            _draw_draws(ax, place, mine, f"kl_drawn_{who}", f"{name}, drawn" if name else "drawn", look)
+            _draw_line(ax, place, line_rows, f"kl_{who}", name or "expected", look)
+            _draw_draws(ax, place, line_rows, f"kl_drawn_{who}", f"{name}, drawn" if name else "drawn", look)
         _dress(ax, names[0], place, label)
         _second_axis(ax, names[0], place, next(iter(lines.values()), []))
         if any(lines):
@@ -108,7 +108,7 @@ def as_number(text: str) -> float | None:
         return None
 
 
-def _by_line(names: Sequence[str], rows: Sequence[JsonObject]) -> dict[str, list[JsonObject]]:
+def _group_by_line(names: Sequence[str], rows: Sequence[JsonObject]) -> dict[str, list[JsonObject]]:
     """Measured rows, grouped by the values of all parameters except the first."""
     lines: dict[str, list[JsonObject]] = {}
     for row in rows:
@@ -121,8 +121,8 @@ def _draw_line(
     ax: Axes, place: Mapping[str, float], rows: Sequence[JsonObject], key: str, label: str, look: JsonObject
 ) -> None:
     # A value that could not be certified leaves a gap in the line.
-    found = {next(iter(row["asked"].values())): row.get(key) for row in rows}
-    values = [found.get(text) for text in place]
+    value_by_text = {next(iter(row["asked"].values())): row.get(key) for row in rows}
+    values = [value_by_text.get(text) for text in place]
     shown = [value if isinstance(value, float) else math.nan for value in values]
     ax.plot(list(place.values()), shown, label=label, markersize=5, linewidth=1.6, **look)
 

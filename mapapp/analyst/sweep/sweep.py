@@ -41,12 +41,12 @@ from mapapp.analyst.validity.validity import measure_setting
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report, part_of, silent
 from mapapp.kinds.base.geography import Geography, Ints
-from mapapp.kinds.base.option import with_values
+from mapapp.kinds.base.option import replace_values
 from mapapp.kinds.release.choose.public_part import PublicPart, read_public_part
 from mapapp.kinds.release.choose.setting_choice import Choice, choose_setting
 from mapapp.kinds.release.make.batch import draw_workers
 from mapapp.kinds.release.make.certified_weights import certify_weights
-from mapapp.kinds.release.make.options import SWEPT, ReleaseOptions, with_preset
+from mapapp.kinds.release.make.options import SWEPT, ReleaseOptions, fill_in_preset
 from mapapp.kinds.release.make.prior import PublicPrior
 from mapapp.kinds.release.make.settings import DEFAULT_EPSILON, designed_choice, parameters_of
 from mapapp.kinds.release.make.support import build_support
@@ -104,13 +104,13 @@ def drawn_measures(
     """
     if not n_draws:
         return {}
-    data = data.drawn_from(parameters)
+    data = data.select_drawn_data(parameters)
     keys = [_key(number) for number in range(n_draws)]
     prior = data.prior(parameters)
     sums = np.zeros((len(DRAWN), n_draws))
     weights = np.zeros(len(DRAWN))
     for panel in data.panels(tracts, report):
-        added, counted = _of_panel(panel, data.geography, prior, keys, privacy, parameters)
+        added, counted = _measure_panel(panel, data.geography, prior, keys, privacy, parameters)
         sums += added
         weights += counted
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -123,7 +123,7 @@ def _key(number: int) -> SecretKey:
     return test_key if number == 0 else attempt_key(test_key, (1 << 32) - number)
 
 
-def _of_panel(
+def _measure_panel(
     panel: Panel,
     geography: Geography,
     prior: PublicPrior,
@@ -144,8 +144,8 @@ def _of_panel(
     for column, key in enumerate(keys):
         drawn = draw_workers(key, inputs, geography, support, weights, privacy, parameters)
         home = geography.tract_of_block[drawn.home_block]
-        other = cell_counts(ptr, panel.cell[tract, home])
-        sums[:, column] = (np.stack(_measures(real, other, n)) @ weight.T).ravel()
+        synthetic = cell_counts(ptr, panel.cell[tract, home])
+        sums[:, column] = (np.stack(_measures(real, synthetic, n)) @ weight.T).ravel()
     return sums, np.tile(weight.sum(axis=1), len(_KINDS))
 
 
@@ -283,15 +283,15 @@ def swept_settings(data: AnalystData, options: ReleaseOptions, axes: Sequence[Ax
     UsageError
         A value is not valid in any of its settings.
     """
-    found = [
+    settings = [
         _setting(data, options, axes, chosen) for chosen in itertools.product(*(axis.values for axis in axes))
     ]
     for axis in axes:
         for text, _ in axis.values:
-            mine = [setting for setting in found if setting.axis_values[axis.name] == text]
-            if all(setting.refusal for setting in mine):
-                raise UsageError(f"--over {axis.name}={text}: {mine[0].refusal}")
-    return found
+            with_value = [setting for setting in settings if setting.axis_values[axis.name] == text]
+            if all(setting.refusal for setting in with_value):
+                raise UsageError(f"--over {axis.name}={text}: {with_value[0].refusal}")
+    return settings
 
 
 def _setting(
@@ -299,13 +299,13 @@ def _setting(
 ) -> SweptSetting:
     axis_values = {axis.name: text for axis, (text, _) in zip(axes, chosen, strict=True)}
     changed = {SWEPT[axis.name].name: value for axis, (_, value) in zip(axes, chosen, strict=True)}
-    mine = with_values(options, changed)
-    filled = with_preset(mine)
+    changed_options = replace_values(options, changed)
+    filled = fill_in_preset(changed_options)
     try:
-        privacy, parameters = parameters_of(data.store.path, mine)
+        privacy, parameters = parameters_of(data.store.path, changed_options)
         if parameters.prior == "flows" and data.geography.flows.empty:
             data.prior(parameters)  # says what is missing
-        design = designed_choice(mine)
+        design = designed_choice(changed_options)
     except (EngineError, UsageError) as error:
         return SweptSetting(axis_values=axis_values, refusal=one_line(error))
     whole = filled.epsilon_final is not None
@@ -351,10 +351,10 @@ def run_sweep(
     for number, setting in enumerate(settings):
         report(_STAGE, 100 * number, 100 * len(settings))
         mark = fingerprint(data, setting, tracts, seeds)
-        values = known.get(mark) if setting.refusal is None else _refused(setting, setting.refusal)
+        values = known.get(mark) if setting.refusal is None else _refused_cells(setting, setting.refusal)
         if values is None:
             within = part_of(report, number, len(settings), stage=_STAGE)
-            values = _measured(data, setting, tracts, seeds, public, within)
+            values = _measure_cells(data, setting, tracts, seeds, public, within)
         full: dict[str, Cell] = {**dict.fromkeys(COLUMNS), **values, "fingerprint": mark}
         yield SweptRow(axis_values=setting.axis_values, values=full)
     report(_STAGE, 100 * len(settings), 100 * len(settings))
@@ -375,7 +375,7 @@ def fingerprint(data: AnalystData, setting: SweptSetting, tracts: Ints | None, s
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
-def _measured(
+def _measure_cells(
     data: AnalystData,
     setting: SweptSetting,
     tracts: Ints | None,
@@ -390,17 +390,17 @@ def _measured(
         if setting.design is not None:
             design = setting.design
             privacy, parameters, _ = choose_setting(public(design.units), privacy, parameters, design)
-        found = measure_setting(data, privacy, parameters, tracts=tracts, report=report)
+        validity = measure_setting(data, privacy, parameters, tracts=tracts, report=report)
         draws = drawn_measures(data, privacy, parameters, seeds, tracts=tracts, report=report)
     except EngineError as error:
-        return _refused(replace(setting, privacy=privacy, parameters=parameters), one_line(error))
-    certificate, scope = found.facts["certificate"], found.facts["scope"]
+        return _refused_cells(replace(setting, privacy=privacy, parameters=parameters), one_line(error))
+    certificate, scope = validity.facts["certificate"], validity.facts["scope"]
     return {
-        **_described(setting.epsilon, privacy, parameters),
+        **_describe_setting(setting.epsilon, privacy, parameters),
         **{name: certificate[name] for name in ("accountant", "epsilon_final", "delta", "delta_bound")},
         "refusal": certificate["refusal"],
-        "basis": found.basis,
-        **{name: _number(found.summary[name]) for name in _SUMMARY},
+        "basis": validity.basis,
+        **{name: _number(validity.summary[name]) for name in _SUMMARY},
         **{name: int(scope[name]) for name in ("tracts_measured", "tracts", "workers_measured", "workers")},
         "seeds": seeds or None,
         **{
@@ -411,9 +411,9 @@ def _measured(
     }
 
 
-def _refused(setting: SweptSetting, why: str) -> dict[str, Cell]:
+def _refused_cells(setting: SweptSetting, why: str) -> dict[str, Cell]:
     if setting.privacy is not None and setting.parameters is not None:
-        return _described(setting.epsilon, setting.privacy, setting.parameters) | {"refusal": why}
+        return _describe_setting(setting.epsilon, setting.privacy, setting.parameters) | {"refusal": why}
     asked = {SWEPT[name].name: text for name, text in setting.axis_values.items()}
     return {name: _as_column(name, text) for name, text in asked.items()} | {"refusal": why}
 
@@ -432,7 +432,7 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _described(
+def _describe_setting(
     epsilon: str | None, privacy: PrivacyParameters, parameters: SynthesisParameters
 ) -> dict[str, Cell]:
     near, far = parameters.coarsening_radii_mi

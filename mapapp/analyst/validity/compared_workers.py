@@ -58,9 +58,9 @@ class RealWorkers:
 
     def mean_mi(self, chosen: Bools | None = None) -> Floats:
         """Mean distance of the chosen workers (all by default) of each destination: float64[D]; NaN without any."""
-        mine = slice(None) if chosen is None else chosen
-        of, n_destinations = self.destination[mine], self.n_workers.size
-        total = np.bincount(of, self.distance_mi[mine], n_destinations)
+        workers = slice(None) if chosen is None else chosen
+        of, n_destinations = self.destination[workers], self.n_workers.size
+        total = np.bincount(of, self.distance_mi[workers], n_destinations)
         return ratio(total, np.bincount(of, minlength=n_destinations))
 
 
@@ -110,11 +110,11 @@ def mean_of_draws(
         chosen = csr_array(
             (np.ones(point.size), point, real.destination_ptr), shape=(n.size, of_point.shape[0])
         )
-        share, spread, mine = np.split(chosen @ of_point / n, (N_CELLS, 2 * N_CELLS), axis=1)
+        share, spread, point_means = np.split(chosen @ of_point / n, (N_CELLS, 2 * N_CELLS), axis=1)
         total += share
         square += share * share
         within += spread / n
-        means += mine / n_draws
+        means += point_means / n_draws
     mean = total / n_draws
     between = np.maximum(square / n_draws - mean * mean, 0.0) * n_draws / (n_draws - 1)
     added = n_draws * n

@@ -26,7 +26,7 @@ from mapapp.base.progress import Report, silent
 from mapapp.base.result_cache import ResultCache
 from mapapp.kinds.base.compared_homes import Places
 from mapapp.kinds.base.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
-from mapapp.kinds.release.make.marginal_segments import assigns_from_margins, with_marginal_segments
+from mapapp.kinds.release.make.marginal_segments import add_joint_segments, assigns_from_margins
 from mapapp.kinds.release.make.prior import PublicPrior, public_prior
 
 Floats = npt.NDArray[np.float64]
@@ -74,13 +74,13 @@ class AnalystData:
         """Open and verify a dataset; StoreError if it is not one."""
         return cls(open_store(path, "dataset"))
 
-    def drawn_from(self, parameters: SynthesisParameters) -> AnalystData:
+    def select_drawn_data(self, parameters: SynthesisParameters) -> AnalystData:
         """Return the data that a setting draws from: for larger units than cells, segments may come from margins."""
         return self._marginal if assigns_from_margins(self.store, (parameters.unit,)) else self
 
     @cached_property
     def _marginal(self) -> AnalystData:
-        return AnalystData(with_marginal_segments(self.store))
+        return AnalystData(add_joint_segments(self.store))
 
     @cached_property
     def places(self) -> Places:
@@ -122,7 +122,9 @@ class AnalystData:
         ParameterError
             A position is out of range or occurs twice.
         """
-        chosen = np.arange(self.tract.size) if positions is None else _checked(positions, self.tract.size)
+        chosen = (
+            np.arange(self.tract.size) if positions is None else _check_positions(positions, self.tract.size)
+        )
         parts = list(self._parts(chosen))
         keeps = self.keeps(chosen)
         for done, part in enumerate(parts):
@@ -141,7 +143,9 @@ class AnalystData:
         ParameterError
             As :meth:`panels`.
         """
-        chosen = np.arange(self.tract.size) if positions is None else _checked(positions, self.tract.size)
+        chosen = (
+            np.arange(self.tract.size) if positions is None else _check_positions(positions, self.tract.size)
+        )
         if self.keeps(chosen):
             yield from self.panels(chosen, report)
             return
@@ -173,7 +177,7 @@ class AnalystData:
                 yield of_batch[start : start + most]
 
 
-def _checked(positions: Ints, n_tracts: int) -> Ints:
+def _check_positions(positions: Ints, n_tracts: int) -> Ints:
     chosen = np.asarray(positions)
     if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or not chosen.size:
         raise ParameterError(f"tracts is {chosen.dtype}{chosen.shape}: give positions of destination tracts")

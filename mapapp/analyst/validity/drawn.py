@@ -214,11 +214,11 @@ def _block_distances(
     """Average commutes between blocks, real and synthetic, all and short ones; NaN if nobody commutes."""
     n_destinations = ptr.size - 1
     of = np.repeat(np.arange(n_destinations), np.diff(ptr))
-    found = {}
+    distances = {}
     for who, part in zip(("real", "drawn"), inputs, strict=True):
         at, home = np.repeat(part.destination, part.count), part.worker_origin
         miles = commute_miles(places, at, home)
         for name, chosen in ((f"{who}_block_mi", slice(None)), (f"{who}_block_short_mi", miles < short_mi)):
             total = np.bincount(of[chosen], miles[chosen], n_destinations)
-            found[name] = ratio(total, np.bincount(of[chosen], minlength=n_destinations))
-    return found
+            distances[name] = ratio(total, np.bincount(of[chosen], minlength=n_destinations))
+    return distances

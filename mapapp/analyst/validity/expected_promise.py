@@ -29,13 +29,13 @@ def certificate_facts(
     """What a certificate would say of a setting, on the tracts that were measured."""
     lone = lone_worker_facts([part.lone_workers for part in parts], parameters)
     if parameters.mechanism == "exponential":
-        return _of_exponential(privacy, lone)
+        return _exponential_facts(privacy, lone)
     certified = [part.certified for part in parts]
     accountings = [part.accounting for part in certified if part.accounting is not None]
     final, summands = (
-        _under_sound(privacy, certified)
+        _sound_facts(privacy, certified)
         if privacy.accountant == "sound"
-        else _under_paper(privacy, accountings)
+        else _paper_facts(privacy, accountings)
     )
     return {
         "mechanism": parameters.mechanism,
@@ -55,10 +55,10 @@ def epsilon_final_of(
     """Return the whole promise of a setting, pruning included."""
     if parameters.mechanism == "exponential" or privacy.accountant == "sound":
         return float(privacy.epsilon)
-    return _under_paper(privacy, [part.accounting for part in certified if part.accounting is not None])[0]
+    return _paper_facts(privacy, [part.accounting for part in certified if part.accounting is not None])[0]
 
 
-def _of_exponential(privacy: PrivacyParameters, lone: dict[str, Plain]) -> ExpectedPromise:
+def _exponential_facts(privacy: PrivacyParameters, lone: dict[str, Plain]) -> ExpectedPromise:
     whole = float(privacy.epsilon)
     return {
         "mechanism": "exponential",
@@ -75,7 +75,7 @@ def _of_exponential(privacy: PrivacyParameters, lone: dict[str, Plain]) -> Expec
 def _refusal(
     privacy: PrivacyParameters, parameters: SynthesisParameters, certified: Sequence[CertifiedClasses]
 ) -> str | None:
-    tails = [found for part in certified if (found := part.tails()) is not None]
+    tails = [part_tails for part in certified if (part_tails := part.tails()) is not None]
     try:
         pruned_as_a_whole(tails, privacy, parameters)
     except CertificateError as error:
@@ -83,7 +83,7 @@ def _refusal(
     return None
 
 
-def _under_sound(
+def _sound_facts(
     privacy: PrivacyParameters, certified: Sequence[CertifiedClasses]
 ) -> tuple[float, list[EpsilonPart]]:
     """epsilon_final and its summands; kappa is the largest among the worst classes of each n and rule."""
@@ -112,7 +112,7 @@ def _largest_kappa(certified: Sequence[CertifiedClasses]) -> float:
     return float(kappa[order][is_worst].max())
 
 
-def _under_paper(
+def _paper_facts(
     privacy: PrivacyParameters, accountings: Sequence[Accounting | SoundAccounting]
 ) -> tuple[float, list[EpsilonPart]]:
     """epsilon_final and its summands, at the least retention of any point that can be pruned."""

@@ -27,7 +27,7 @@ from engine.validity import (
 )
 from mapapp.analyst.validity.compared_workers import ExpectedWorkers, RealWorkers, mean_of_draws, ratio
 from mapapp.analyst.validity.prepared_part import DomainPair, PreparedPart
-from mapapp.analyst.validity.simulated_draws import N_DRAWS, NO_CLOSED_FORM, simulated_points
+from mapapp.analyst.validity.simulated_draws import N_DRAWS, NO_CLOSED_FORM, simulate_points
 from mapapp.analyst.validity.tract_workers import Panel
 from mapapp.kinds.base.compared_homes import ComparedHomes, Places
 from mapapp.kinds.base.geography import Geography, Ints
@@ -165,7 +165,7 @@ def measure_part(
     )
     if parameters.mechanism in NO_CLOSED_FORM:
         weights = certified.of_synthesizers()
-        points = simulated_points(inputs, support, weights, privacy, parameters, prepared.local, N_DRAWS)
+        points = simulate_points(inputs, support, weights, privacy, parameters, prepared.local, N_DRAWS)
         first = np.repeat(support.table.support_ptr[inputs.tract], inputs.count)
         draws = (first + point for point in points)
         expected = mean_of_draws(real, draws, N_DRAWS, shares, values)
@@ -193,8 +193,8 @@ def measure_part(
 
 
 def _prior_mass(classes: PriorClasses) -> PriorMass:
-    one = np.ones((classes.n_points, 1))
-    return PriorMass(whole=classes.sums(one, pruned=False)[0], kept=classes.sums(one)[0])
+    ones = np.ones((classes.n_points, 1))
+    return PriorMass(whole=classes.sums(ones, pruned=False)[0], kept=classes.sums(ones)[0])
 
 
 def _destinations(

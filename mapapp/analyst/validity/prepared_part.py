@@ -102,7 +102,7 @@ class PreparedPart:
 
 def prepared_key(panel: Panel, seed: PublicSeed, parameters: SynthesisParameters) -> Hashable:
     """What distinguishes the prepared parts of a dataset."""
-    names = [each.name for each in fields(parameters) if each.name not in _WITHOUT_EFFECT]
+    names = [field.name for field in fields(parameters) if field.name not in _WITHOUT_EFFECT]
     return (panel.position.tobytes(), seed.digits, *(getattr(parameters, name) for name in names))
 
 
@@ -134,12 +134,12 @@ def prepare_part(
             destination_ptr=inputs.worker_ptr[inputs.destination_ptr],
             cell=panel.cell[worker_tract, panel.home_tract],
             distance_mi=panel.distance_mi[worker_tract, panel.home_tract],
-            is_edited_out=_edited_out(coarsening, worker_tract, local),
+            is_edited_out=_find_edited_out(coarsening, worker_tract, local),
         ),
     )
 
 
-def _edited_out(
+def _find_edited_out(
     coarsening: Coarsening, worker_tract: npt.NDArray[np.int32], local: npt.NDArray[np.int32]
 ) -> Bools:
     """Whether each worker's support point was eliminated: dropped, or pooled into the remainder."""

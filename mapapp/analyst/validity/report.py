@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import pandas
 
-from geodata.store.atomic_writes import Partial, writing_beside
+from geodata.store.atomic_writes import Partial, write_beside
 from geodata.store.store import refuse_existing
 from mapapp.analyst.validity.result import CONFIDENTIAL, ExpectedPromise, Validity
 from mapapp.base.errors import UsageError
@@ -59,9 +59,9 @@ def require_two_places(csv_path: Path | None, picture_path: Path | None) -> None
         raise UsageError(f"--csv and --picture are both {picture_path}; give two names")
 
 
-def validity_lines(found: Validity) -> list[str]:
+def validity_lines(validity: Validity) -> list[str]:
     """Sentences for a person."""
-    summary, facts = found.summary, found.facts
+    summary, facts = validity.summary, validity.facts
     scope, certificate = facts["scope"], facts["certificate"]
     of = "a sample of " if scope["is_sample"] else ""
     lines = [
@@ -69,18 +69,18 @@ def validity_lines(found: Validity) -> list[str]:
         f"{scope['tracts_measured']} of {scope['tracts']} workplace tracts",
         f"  promise          {_promise(certificate)}",
     ]
-    plain = [] if found.plain is None else found.plain.lines()
+    plain = [] if validity.plain is None else validity.plain.lines()
     lines += [f"  {name:<17}{text}" for name, text in plain]
     lines += [
-        f"  KL divergence    {_pair(summary, 'kl', '.4f')} (nats; {_basis(found)}, weighted by workers)",
+        f"  KL divergence    {_pair(summary, 'kl', '.4f')} (nats; {_basis(validity)}, weighted by workers)",
         f"  IMSE             {_pair(summary, 'imse', '.4f')}",
     ]
-    if found.basis == "release":
+    if validity.basis == "release":
         lines += [
             f"  KL as drawn      {_pair(summary, 'kl_drawn', '.4f')} (a worker spread over the grid added to both)",
             f"  IMSE as drawn    {_pair(summary, 'imse_drawn', '.4f')}",
             f"  in another cell  {_pair(summary, 'moved', '.1%')} of workers",
-            f"  lone workers     {_lone_workers(found)}",
+            f"  lone workers     {_lone_workers(validity)}",
         ]
     lines.append(
         f"  support points   {summary['n_support']:.0f} per workplace tract, of which pruning keeps "
@@ -89,28 +89,28 @@ def validity_lines(found: Validity) -> list[str]:
     if not math.isnan(summary["prior_worker_share"]):
         lines.append(f"  from the prior   {summary['prior_worker_share']:.1%} of synthetic workers")
     lines.append(f"  edited out       {_pair(summary, 'edited_out', '.2%')} of the likelihood")
-    lines += ["", *_range_lines(found.tables["ranges"])]
-    if found.basis == "release" and not facts["release"]["is_of_these_counts"]:
+    lines += ["", *_range_lines(validity.tables["ranges"])]
+    if validity.basis == "release" and not facts["release"]["is_of_these_counts"]:
         lines.append("  note: the certificate commits to another table of jobs than this dataset's")
     return lines
 
 
-def _lone_workers(found: Validity) -> str:
+def _lone_workers(validity: Validity) -> str:
     """How many lone workers are shown in their true home tract, beside what public data let expect."""
-    shown, expected = (found.summary[name] for name in ("lone_in_tract", "lone_in_tract_expected"))
+    shown, expected = (validity.summary[name] for name in ("lone_in_tract", "lone_in_tract_expected"))
     if math.isnan(shown):
         return "there is none"
     of = (
         ""
-        if found.facts["certificate"]["lone_worker"]["case"] == "lone workers"
+        if validity.facts["certificate"]["lone_worker"]["case"] == "lone workers"
         else " in the certificate's example"
     )
     said = "nothing is expected" if math.isnan(expected) else f"expected from public data{of}: {expected:.1%}"
     return f"{shown:.1%} are shown in their true home tract; {said}"
 
 
-def _basis(found: Validity) -> str:
-    return str(found.facts.get("closed_form", found.basis))
+def _basis(validity: Validity) -> str:
+    return str(validity.facts.get("closed_form", validity.basis))
 
 
 def _promise(certificate: ExpectedPromise) -> str:
@@ -135,7 +135,7 @@ def _range_lines(ranges: pandas.DataFrame) -> list[str]:
     return lines
 
 
-def write_csv(found: Validity | RecordsValidity, path: Path) -> None:
+def write_csv(validity: Validity | RecordsValidity, path: Path) -> None:
     """Write the summary and every table as CSV files into a new directory that only its owner may read.
 
     Raises
@@ -143,8 +143,8 @@ def write_csv(found: Validity | RecordsValidity, path: Path) -> None:
     StoreError
         There is something at `path` already.
     """
-    summary = pandas.DataFrame({"measure": list(found.summary), "value": list(found.summary.values())})
-    write_tables({"summary": summary, **found.tables}, CONFIDENTIAL, path)
+    summary = pandas.DataFrame({"measure": list(validity.summary), "value": list(validity.summary.values())})
+    write_tables({"summary": summary, **validity.tables}, CONFIDENTIAL, path)
 
 
 def write_tables(tables: Mapping[str, pandas.DataFrame], note: str, path: Path) -> None:
@@ -155,15 +155,15 @@ def write_tables(tables: Mapping[str, pandas.DataFrame], note: str, path: Path) 
     StoreError
         There is something at `path` already.
     """
-    with _whole(path) as partial:
-        with partial.writing(_NOTE, _OWNER_ONLY) as file:
+    with _write_whole(path) as partial:
+        with partial.write_file(_NOTE, _OWNER_ONLY) as file:
             file.write_text(note + "\n", encoding="utf-8")
         for name, table in tables.items():
-            with partial.writing(f"{name}.csv", _OWNER_ONLY) as file:
+            with partial.write_file(f"{name}.csv", _OWNER_ONLY) as file:
                 table.to_csv(file, index=False)
 
 
-def write_picture(found: Validity, path: Path) -> None:
+def write_picture(validity: Validity, path: Path) -> None:
     """Draw the measures of a release into a PNG or SVG file that only its owner may read.
 
     Raises
@@ -173,14 +173,14 @@ def write_picture(found: Validity, path: Path) -> None:
     """
     from mapapp.analyst.validity.picture import validity_picture
 
-    note = f"Confidential, not for publication. {_promise(found.facts['certificate'])}"
+    note = f"Confidential, not for publication. {_promise(validity.facts['certificate'])}"
     figure = validity_picture(
-        found.tables, title=f"Validity of {Path(found.facts['release']['path']).name}", note=note
+        validity.tables, title=f"Validity of {Path(validity.facts['release']['path']).name}", note=note
     )
     write_figure(figure, path)
 
 
-def write_records_picture(found: RecordsValidity, path: Path) -> None:
+def write_records_picture(validity: RecordsValidity, path: Path) -> None:
     """Draw the distances of worker records into a PNG or SVG file that only its owner may read.
 
     Raises
@@ -190,13 +190,13 @@ def write_records_picture(found: RecordsValidity, path: Path) -> None:
     """
     from mapapp.kinds.records.measure.validity_picture import records_validity_picture
 
-    attributes, pairs = found.tables["attributes"], found.tables["pairs"]
+    attributes, pairs = validity.tables["attributes"], validity.tables["pairs"]
     figure = records_validity_picture(
         distance_matrix(attributes, pairs),
         attributes,
         pairs,
-        title=f"Validity of {Path(found.facts['records']['path']).name}",
-        note=f"Confidential, not for publication. {found.promise}",
+        title=f"Validity of {Path(validity.facts['records']['path']).name}",
+        note=f"Confidential, not for publication. {validity.promise}",
     )
     write_figure(figure, path)
 
@@ -209,17 +209,17 @@ def write_figure(figure: Figure, path: Path) -> None:
     StoreError
         There is something at `path` already.
     """
-    with _whole(path) as partial:
+    with _write_whole(path) as partial:
         kind = path.suffix.removeprefix(".")
-        with partial.writing(_PICTURE, _OWNER_ONLY) as file:
+        with partial.write_file(_PICTURE, _OWNER_ONLY) as file:
             figure.savefig(file, format=kind, metadata={"Date": None} if kind == "svg" else {})
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[Partial]:
+def _write_whole(path: Path) -> Iterator[Partial]:
     """Yield a folder of our own beside `path`; it, or the `_PICTURE` in it, gets the name once all is written."""
     refuse_existing(path)
-    with writing_beside(path, mode=0o700) as partial:
+    with write_beside(path, mode=0o700) as partial:
         yield partial
         partial.require_own()
         picture = partial.folder / _PICTURE

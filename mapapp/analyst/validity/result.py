@@ -137,9 +137,9 @@ class Validity:
 def plain_values(value: object) -> Plain:
     """Make numbers and containers plain for JSON: missing numbers become None, infinite ones "infinite"."""
     if isinstance(value, Mapping):
-        return {str(key): plain_values(one) for key, one in value.items()}
+        return {str(key): plain_values(element) for key, element in value.items()}
     if isinstance(value, list | tuple):
-        return [plain_values(one) for one in value]
+        return [plain_values(element) for element in value]
     if hasattr(value, "item") and not isinstance(value, str):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

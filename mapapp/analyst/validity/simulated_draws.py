@@ -27,7 +27,7 @@ N_DRAWS: Final = 10
 NO_CLOSED_FORM: Final[tuple[Mechanism, ...]] = ("exponential",)
 
 
-def simulated_points(
+def simulate_points(
     inputs: Inputs,
     support: Support,
     weights: SynthesizerWeights,
@@ -60,7 +60,7 @@ def simulated_points(
         prunes=weights.prunes,
     )
 
-    def drawn(draw: int) -> npt.NDArray[np.int32]:
+    def draw_points(draw: int) -> npt.NDArray[np.int32]:
         return draw_support_points(
             attempt_key(key, draw + 1),
             synthesizers,
@@ -70,4 +70,4 @@ def simulated_points(
             destination_tract=inputs.destination_tract,
         ).synthetic_point
 
-    return work_in_order(drawn, range(n_draws), os.cpu_count() or 1)
+    return work_in_order(draw_points, range(n_draws), os.cpu_count() or 1)

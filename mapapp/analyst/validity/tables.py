@@ -87,7 +87,7 @@ def setting_tables(data: AnalystData, parts: Sequence[SettingPart]) -> dict[str,
 def setting_summary(tables: dict[str, pandas.DataFrame], parts: Sequence[SettingPart]) -> dict[str, float]:
     """Headline numbers of a setting."""
     destinations, tracts, classes = tables["destinations"], tables["tracts"], tables["least_alpha"]
-    summary = {**by_size(destinations, "kl"), **by_size(destinations, "imse")}
+    summary = {**average_by_size(destinations, "kl"), **average_by_size(destinations, "imse")}
     times = classes["n_synthesizers"].to_numpy(np.float64)
     n = classes["n_workers"].to_numpy(np.float64)
     for name in ("prior_mass", "kept_prior_mass"):
@@ -105,7 +105,7 @@ def setting_summary(tables: dict[str, pandas.DataFrame], parts: Sequence[Setting
     return summary
 
 
-def by_size(destinations: pandas.DataFrame, name: str) -> dict[str, float]:
+def average_by_size(destinations: pandas.DataFrame, name: str) -> dict[str, float]:
     """Mean of a measure weighted by workers, over all destinations and over small ones."""
     value, n = destinations[name].to_numpy(np.float64), destinations["n_workers"].to_numpy(np.float64)
     counted = ~np.isnan(value)
@@ -246,11 +246,11 @@ def _least_alpha_table(parts: Sequence[SettingPart]) -> pandas.DataFrame:
     mass = PriorMass(*map(np.concatenate, zip(*masses, strict=True)))
     certified = [part.certified for part in parts]
     n, row = np.unique(
-        np.concatenate([one.classes.published_count for one in certified]), return_inverse=True
+        np.concatenate([weights.classes.published_count for weights in certified]), return_inverse=True
     )
-    n_synthesizers = np.concatenate([one.n_synthesizers for one in certified])
-    prunes = np.concatenate([one.prunes for one in certified])
-    alpha = np.concatenate([one.min_weight for one in certified]) / WEIGHT_UNITS
+    n_synthesizers = np.concatenate([weights.n_synthesizers for weights in certified])
+    prunes = np.concatenate([weights.prunes for weights in certified])
+    alpha = np.concatenate([weights.min_weight for weights in certified]) / WEIGHT_UNITS
     times = np.bincount(row, n_synthesizers, n.size)
     least, most = np.full(n.size, np.inf), np.zeros(n.size)
     np.minimum.at(least, row, alpha)
@@ -293,9 +293,9 @@ def distance_table(destinations: pandas.DataFrame) -> pandas.DataFrame:
             "n_workers": int(chosen["n_workers"].sum()),
         }
         row |= {name: float(chosen[name].mean()) for name in kinds}
-        for name, one, other in pairs:
-            if one in chosen:
-                row[name] = math.sqrt(float(((chosen[one] - chosen[other]) ** 2).mean()))
+        for name, first, second in pairs:
+            if first in chosen:
+                row[name] = math.sqrt(float(((chosen[first] - chosen[second]) ** 2).mean()))
         rows.append(row)
     return pandas.DataFrame(rows)
 
@@ -326,8 +326,8 @@ def release_result(
     }
     summary = dict(closed.summary)
     for name in ("kl_drawn", "imse_drawn", "moved"):
-        summary |= by_size(destinations, name)
-    summary |= by_size(destinations.assign(infinite=is_infinite), "infinite")
+        summary |= average_by_size(destinations, name)
+    summary |= average_by_size(destinations.assign(infinite=is_infinite), "infinite")
     for who in ("real", "drawn"):
         summary[f"distance_blocks_{who}_mi"] = weighted_mean(
             destinations[f"{who}_block_mi"], destinations["n_workers"]

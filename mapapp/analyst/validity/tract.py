@@ -20,7 +20,7 @@ from engine.validity import MeasuredWorkers, PriorClasses, expected_means
 from geodata.geography.elsewhere import division_name
 from geodata.store.store import Store
 from mapapp.analyst.validity.confidential_parts import AnalystData
-from mapapp.analyst.validity.simulated_draws import simulated_points
+from mapapp.analyst.validity.simulated_draws import simulate_points
 from mapapp.kinds.base.geography import Ints
 from mapapp.kinds.base.inputs import Inputs
 from mapapp.kinds.release.make.certified_weights import CertifiedClasses, certify_weights
@@ -80,7 +80,7 @@ def measure_tract(
     EngineError
         The setting cannot be certified for this tract.
     """
-    data = data.drawn_from(parameters)
+    data = data.select_drawn_data(parameters)
     (panel,) = data.panels(np.array([position]))
     inputs = panel.inputs
     chosen = PublicSeed.for_tests() if seed is None else seed
@@ -94,11 +94,11 @@ def measure_tract(
     k = classes.n_points
     if certified.accounting is None:
         weights = certified.of_synthesizers()
-        draws = simulated_points(inputs, support, weights, privacy, parameters, local)
+        draws = simulate_points(inputs, support, weights, privacy, parameters, local)
         posterior = _mean_of_draws(draws, k)
     else:
-        posterior = _expected(inputs, classes, certified.class_of, local)
-    points = _named(data.store, support.coarsening)
+        posterior = _expect_points(inputs, classes, certified.class_of, local)
+    points = _name_points(data.store, support.coarsening)
     n = max(local.size, 1)
     points["retention"] = support.table.retention / RETENTION_UNITS
     points["prior"] = _prior(inputs, classes, certified, support)
@@ -121,7 +121,9 @@ def _prior(inputs: Inputs, classes: PriorClasses, certified: CertifiedClasses, s
     return np.asarray((workers / workers.sum()) @ (by_point / mass[:, None]))
 
 
-def _expected(inputs: Inputs, classes: PriorClasses, class_of: Ints, local: npt.NDArray[np.int32]) -> Floats:
+def _expect_points(
+    inputs: Inputs, classes: PriorClasses, class_of: Ints, local: npt.NDArray[np.int32]
+) -> Floats:
     """Posterior expectation over points, all synthesizers together."""
     workers = MeasuredWorkers(
         destination_ptr=inputs.destination_ptr,
@@ -142,7 +144,7 @@ def _mean_of_draws(draws: Iterable[npt.NDArray[np.int32]], n_points: int) -> Flo
     return np.asarray(total / total.sum())
 
 
-def _named(store: Store, coarse: Coarsening) -> pandas.DataFrame:
+def _name_points(store: Store, coarse: Coarsening) -> pandas.DataFrame:
     """Level, identifier, name and distance of every point."""
     level, unit = coarse.support_level, coarse.support_unit
     ids = np.full(level.size, "", dtype=object)
@@ -151,9 +153,9 @@ def _named(store: Store, coarse: Coarsening) -> pandas.DataFrame:
         (("tracts", "tract_id"), ("pumas", "puma_id"), ("superpumas", "superpuma_id"))
     ):
         frame = store.table(table, [column, "name"]).sort_values(column, ignore_index=True)
-        mine = (level == at) & (unit < len(frame))
-        ids[mine] = frame[column].to_numpy(dtype=object)[unit[mine]]
-        names[mine] = frame["name"].to_numpy(dtype=object)[unit[mine]]
+        of_level = (level == at) & (unit < len(frame))
+        ids[of_level] = frame[column].to_numpy(dtype=object)[unit[of_level]]
+        names[of_level] = frame["name"].to_numpy(dtype=object)[unit[of_level]]
     pools = np.flatnonzero((level == LEVEL_SUPERPUMA) & (unit >= coarse.tracts.n_superpumas))
     numbers = unit[pools] - coarse.tracts.n_superpumas
     ids[pools] = [f"division-{number}" for number in numbers]

@@ -99,9 +99,11 @@ class TractReader:
         parts = []
         for number in np.unique(batch):
             inputs = self._batch(int(number))
-            mine = positions[batch == number] - first[number]
-            parts.append(inputs if mine.size == inputs.destination_tract.size else _only(inputs, mine))
-        return parts[0] if len(parts) == 1 else _joined(parts)
+            in_batch = positions[batch == number] - first[number]
+            parts.append(
+                inputs if in_batch.size == inputs.destination_tract.size else _take_tracts(inputs, in_batch)
+            )
+        return parts[0] if len(parts) == 1 else _join_batches(parts)
 
     def _batch(self, number: int) -> Inputs:
         last = self._last
@@ -117,24 +119,24 @@ def read_tracts(store: Store, geography: Geography, workplaces: Workplaces, posi
     return TractReader(store, geography, workplaces).read(positions)
 
 
-def _only(inputs: Inputs, tracts: Ints) -> Inputs:
+def _take_tracts(inputs: Inputs, tracts: Ints) -> Inputs:
     """Workers of some of the destination tracts of a batch."""
     place = np.full(inputs.destination_tract.size, -1, dtype=np.int32)
     place[tracts] = np.arange(tracts.size, dtype=np.int32)
-    mine = place[inputs.tract] >= 0
+    rows = place[inputs.tract] >= 0
     count = inputs.count
     return replace(
         inputs,
         destination_tract=inputs.destination_tract[tracts],
-        destination=inputs.destination[mine],
-        segment=inputs.segment[mine],
-        tract=place[inputs.tract[mine]],
-        worker_ptr=np.append(0, np.cumsum(count[mine])).astype(np.int64),
-        worker_origin=inputs.worker_origin[np.repeat(mine, count)],
+        destination=inputs.destination[rows],
+        segment=inputs.segment[rows],
+        tract=place[inputs.tract[rows]],
+        worker_ptr=np.append(0, np.cumsum(count[rows])).astype(np.int64),
+        worker_origin=inputs.worker_origin[np.repeat(rows, count)],
     )
 
 
-def _joined(parts: list[Inputs]) -> Inputs:
+def _join_batches(parts: list[Inputs]) -> Inputs:
     """Batches one after the other, as one."""
     shift = np.cumsum([0, *(part.destination_tract.size for part in parts[:-1])])
     return Inputs(

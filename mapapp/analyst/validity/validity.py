@@ -111,7 +111,7 @@ def measure_setting(
     EngineError
         The setting cannot be certified.
     """
-    data = data.drawn_from(parameters)
+    data = data.select_drawn_data(parameters)
     prior = data.prior(parameters)
     chosen = PublicSeed.for_tests() if seed is None else seed
     places = data.places if draw else None
@@ -154,7 +154,7 @@ def measure_release(
     """
     report("opening the release", 0, 0)
     drawn = open_release(data, release)
-    data = data.drawn_from(drawn.parameters)
+    data = data.select_drawn_data(drawn.parameters)
     parts: list[SettingPart] = []
     of_drawn: list[DrawnPart] = []
     for panel in data.panels(tracts, report):

@@ -24,7 +24,7 @@ from mapapp.analyst.workbench import (
     tune_page,
 )
 from mapapp.analyst.workbench.guard import Access, add_guard, require_loopback
-from mapapp.analyst.workbench.job_progress import refused
+from mapapp.analyst.workbench.job_progress import refusal_line
 from mapapp.analyst.workbench.jobs import EXPECTED_ERRORS, Job
 from mapapp.analyst.workbench.session import Session, new_tab
 from mapapp.analyst.workbench.setting import read_setting
@@ -98,7 +98,7 @@ def frame(title: str, tab: str) -> Component:
     return page
 
 
-def not_found() -> Component:
+def not_found_page() -> Component:
     """An address without a page."""
     return html.Main(
         html.Article([html.H1("Page not found"), dcc.Link("To the workbench", href="./")], className="prose"),
@@ -219,7 +219,7 @@ def _records_panel(app: Dash, session: Session, workers: RecordWorkers) -> Compo
     try:
         panel = records_panel(workers)
     except EXPECTED_ERRORS as error:
-        return html.Div(refused(error), className="answer")
+        return html.Div(refusal_line(error), className="answer")
     callbacks.register(app, session, RecordsExpectation(workers))
     return panel
 
@@ -239,7 +239,7 @@ def _route(app: Dash, session: Session, geography: PublicGeography, panels: dict
             figure, name = base_map_figure(geography), session.kept.next_name()
             page = tune_page.page(values, figure, next_name=name, has_flows=session.has_flows, **panels)
             return page, marks
-        return lab.page() if path == "/lab" else not_found(), marks
+        return lab.page() if path == "/lab" else not_found_page(), marks
 
 
 def _excuse(error: Exception) -> None:

@@ -41,9 +41,9 @@ def audit_chart(attackers: pandas.DataFrame, target: Target, place: str = "block
         What n counts the workers of, such as "block and segment".
     """
     figure = chart(f"workers in the {place}", "named right, %", height=300)
-    mine = attackers[attackers["target"] == target]
+    of_target = attackers[attackers["target"] == target]
     for attacker, (name, color) in BARS.items():
-        of_n = mine[mine["attacker"] == attacker].set_index("n")["accuracy"]
+        of_n = of_target[of_target["attacker"] == attacker].set_index("n")["accuracy"]
         if len(of_n):
             shares = [100 * float(of_n.get(n, float("nan"))) for n in CLASSES]
             figure.add_trace(

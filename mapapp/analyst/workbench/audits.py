@@ -17,7 +17,7 @@ from mapapp.analyst.audit.words import TARGET_WORDS, alarm_line, place_of
 from mapapp.analyst.workbench.audit_chart import BARS, audit_chart
 from mapapp.analyst.workbench.fields import Answer, Answers, percent, table
 from mapapp.analyst.workbench.figures import GRAPH_CONFIG
-from mapapp.analyst.workbench.job_progress import JobKind, attach, outdated, start_row
+from mapapp.analyst.workbench.job_progress import JobKind, attach, outdated_line, start_row
 from mapapp.analyst.workbench.jobs import Work
 from mapapp.analyst.workbench.results import Extent, MeasuredSetting
 from mapapp.analyst.workbench.session import Session
@@ -144,28 +144,28 @@ def live_card(measured: MeasuredSetting) -> Component:
     )
 
 
-def audit_cards(found: AuditedSettings, target: Target, shown: Setting | None) -> list[Component]:
+def audit_cards(audited: AuditedSettings, target: Target, shown: Setting | None) -> list[Component]:
     """The audits of one or several settings, with the bars of one target.
 
     Parameters
     ----------
-    found : AuditedSettings
+    audited : AuditedSettings
     target : str
     shown : Setting or None
         That of the controls now.
     """
-    parts: list[Component] = [html.P(_scope(found), className="quiet small", id="audit-scope")]
-    if shown is not None and shown != found.settings[THIS_SETTING]:
-        parts.append(outdated("Run the attackers again to see this setting."))
-    if len(found.audits) > 1:
-        parts.append(_side_by_side(found.audits, target))
-    cards = [_card(audit, target) for audit in found.audits]
+    parts: list[Component] = [html.P(_scope(audited), className="quiet small", id="audit-scope")]
+    if shown is not None and shown != audited.settings[THIS_SETTING]:
+        parts.append(outdated_line("Run the attackers again to see this setting."))
+    if len(audited.audits) > 1:
+        parts.append(_side_by_side(audited.audits, target))
+    cards = [_card(audit, target) for audit in audited.audits]
     return [*parts, *cards, html.P(LIMITS, className="quiet small")]
 
 
-def _scope(found: AuditedSettings) -> str:
-    facts = found.audits[0].facts
-    of = "all workplace tracts" if found.extent == "whole" else "a sample of workplace tracts"
+def _scope(audited: AuditedSettings) -> str:
+    facts = audited.audits[0].facts
+    of = "all workplace tracts" if audited.extent == "whole" else "a sample of workplace tracts"
     place = place_of(facts["releases"][0], "home point")
     return f"{facts['workers']:,} workers of {of}; {facts['lone_workers']:,} are alone in their {place}."
 
@@ -197,10 +197,10 @@ def _card(audit: Audit, target: Target) -> Component:
 
 
 def _table(attackers: pandas.DataFrame, target: Target, place: str) -> Component:
-    mine = attackers[attackers["target"] == target]
+    of_target = attackers[attackers["target"] == target]
     rows = []
     for attacker, (words, _) in BARS.items():
-        of_n = mine[mine["attacker"] == attacker].set_index("n")["accuracy"]
+        of_n = of_target[of_target["attacker"] == attacker].set_index("n")["accuracy"]
         if len(of_n):
             rows.append((words, [percent(of_n.get(n)) for n in CLASSES]))
     caption = f"{_title(TARGET_WORDS[target])} named right, by workers in the {place}"
@@ -260,7 +260,7 @@ def _show_live(app: Dash, session: Session) -> None:
         prevent_initial_call=True,
     )
     def show_live(_job: list[object] | None, tab: str) -> Answer:
-        measured = session.shown(tab)
+        measured = session.shown_measures(tab)
         return no_update if measured is None else live_card(measured)
 
 
@@ -283,10 +283,10 @@ def _show(app: Dash, session: Session) -> None:
         prevent_initial_call=True,
     )
     def show(_number: int | None, target: Target, _job: list[object] | None, tab: str) -> Answers:
-        found, measured = session.result(tab, _KIND, AuditedSettings), session.shown(tab)
-        if found is None:
+        audited, measured = session.result(tab, _KIND, AuditedSettings), session.shown_measures(tab)
+        if audited is None:
             return no_update, no_update
-        return audit_cards(found, target, None if measured is None else measured.setting), False
+        return audit_cards(audited, target, None if measured is None else measured.setting), False
 
 
 def _kept(session: Session) -> dict[str, Setting]:
@@ -297,7 +297,7 @@ def _kept(session: Session) -> dict[str, Setting]:
     UsageError
         None is kept.
     """
-    kept = {one.name: one.setting for one in session.kept.all()}
+    kept = {kept_setting.name: kept_setting.setting for kept_setting in session.kept.all()}
     if not kept:
         raise UsageError("no setting is kept yet: keep one under a name above, or audit this setting alone")
     return kept

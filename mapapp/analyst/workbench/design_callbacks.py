@@ -60,9 +60,9 @@ def _begin(
     return lambda report: design(session, search, report)
 
 
-def _show(found: Design) -> tuple[Component, Answers]:
+def _show(chosen_design: Design) -> tuple[Component, Answers]:
     """How the setting was chosen, and the controls that make it."""
-    setting, facts = found
+    setting, facts = chosen_design
     values = values_of(setting)
     line = html.P(chosen_line({**facts}), className="quiet small", role="status")
     return line, [values[name] for name in CONTROLS]

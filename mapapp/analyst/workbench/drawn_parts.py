@@ -39,7 +39,7 @@ def register(app: Dash) -> None:
         clientside(app, ClientsideFunction("workbench", "draw"), Input(f"{name}-drawn", "data"))
 
 
-def drawn(content: object) -> list[Drawn]:
+def describe_drawn(content: object) -> list[Drawn]:
     """What a part says, for the browser.
 
     Parameters
@@ -59,7 +59,7 @@ def drawn(content: object) -> list[Drawn]:
     if isinstance(content, str | int | float):
         return [str(content)]
     if isinstance(content, Sequence):
-        return [piece for one in content for piece in drawn(one)]
+        return [piece for child in content for piece in describe_drawn(child)]
     raise TypeError(f"the browser cannot draw a {type(content).__name__}")
 
 
@@ -72,4 +72,4 @@ def _element(component: Component) -> list[object]:
         for name, value in plain["props"].items()
         if name != "children" and value is not None and value is not False
     }
-    return [plain["type"].lower(), attributes, drawn(plain["props"].get("children"))]
+    return [plain["type"].lower(), attributes, describe_drawn(plain["props"].get("children"))]

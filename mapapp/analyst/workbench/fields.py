@@ -37,7 +37,10 @@ def slider(
     return html.Div(
         [
             html.Div(
-                [html.Span(label), html.Output(text or shown(value), id=f"{name}-shown", className="shown")],
+                [
+                    html.Span(label),
+                    html.Output(text or format_number(value), id=f"{name}-shown", className="shown"),
+                ],
                 className="label row-between",
             ),
             dmc.Slider(
@@ -57,7 +60,7 @@ def slider(
     )
 
 
-def shown(value: float) -> str:
+def format_number(value: float) -> str:
     """A number as it is shown beside its label."""
     return f"{value:g}"
 
@@ -85,7 +88,7 @@ def number_field(name: str, control: Control, value: str, stops: Sequence[str]) 
             ),
             dmc.Slider(
                 id=f"{name}-slider",
-                value=nearest(value, stops),
+                value=find_nearest_stop(value, stops),
                 min=0,
                 max=len(stops) - 1,
                 step=1,
@@ -115,7 +118,7 @@ def typed_text(name: str, control: Control, value: str) -> Component:
     return field
 
 
-def nearest(value: str, stops: Sequence[str]) -> int:
+def find_nearest_stop(value: str, stops: Sequence[str]) -> int:
     """Position of the stop nearest to a number; 0 if the text is not a number."""
     try:
         wanted = float(value)

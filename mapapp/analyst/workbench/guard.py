@@ -102,15 +102,17 @@ def add_guard(server: flask.Flask, access: Access, *, host: str, exposed: bool) 
     def check() -> flask.Response | None:
         request = flask.request
         if not _names_this_machine(request.host, names, exposed=exposed):
-            return _refused("this address is not one that the workbench was opened at")
+            return _refuse_request("this address is not one that the workbench was opened at")
         if "token" in request.args and request.method in _READING:
-            return _exchanged(request, access)
+            return _exchange_token(request, access)
         if not _equal(request.cookies.get(COOKIE, ""), access.cookie):
-            return _refused("open the address that commutemap tune printed; paste it if a link does not work")
+            return _refuse_request(
+                "open the address that commutemap tune printed; paste it if a link does not work"
+            )
         if request.method not in _READING and not _same_origin(request):
-            return _refused("only pages of the workbench itself may ask this")
+            return _refuse_request("only pages of the workbench itself may ask this")
         if request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site") and not _is_visit(request):
-            return _refused("only pages of the workbench itself may ask this")
+            return _refuse_request("only pages of the workbench itself may ask this")
         return None
 
     @server.after_request
@@ -122,14 +124,14 @@ def add_guard(server: flask.Flask, access: Access, *, host: str, exposed: bool) 
         return response
 
 
-def _exchanged(request: flask.Request, access: Access) -> flask.Response:
+def _exchange_token(request: flask.Request, access: Access) -> flask.Response:
     """Exchange the token for the cookie, and redirect to the same page without the token."""
     if not _equal(request.args["token"], access.token):
-        return _refused(
+        return _refuse_request(
             "the token in the address is not that of this run; open the address that was printed last"
         )
     if not request.path.startswith(access.path):
-        return _refused("the address is not complete; open the whole address that was printed")
+        return _refuse_request("the address is not complete; open the whole address that was printed")
     response = flask.Response(status=303, headers={"Location": request.path, "Cache-Control": "no-store"})
     response.set_cookie(COOKIE, access.cookie, path=access.path, httponly=True, samesite="Strict")
     return response
@@ -173,5 +175,5 @@ def _is_visit(request: flask.Request) -> bool:
     return request.method == "GET" and request.headers.get("Sec-Fetch-Mode") == "navigate"
 
 
-def _refused(why: str) -> flask.Response:
+def _refuse_request(why: str) -> flask.Response:
     return flask.Response(f"Refused: {why}.\n", status=403, mimetype="text/plain")

@@ -89,7 +89,7 @@ def attach(app: Dash, session: Session, kind: JobKind[Result]) -> None:
         try:
             work = kind.begin(tab, *values)
         except EXPECTED_ERRORS as error:
-            return None, refused(error), *_row_state(None)
+            return None, refusal_line(error), *_row_state(None)
         return ask(), None, *_row_state(session.start_job(tab, kind.name, work))
 
     @app.callback(
@@ -105,7 +105,7 @@ def attach(app: Dash, session: Session, kind: JobKind[Result]) -> None:
     def follow(_pulse: int | None, tab: str, shown: Answer) -> Answers:
         state = session.tab(tab)
         job = state.jobs.get(kind.name)
-        again = more(job)  # before the rest is read: what ends meanwhile is shown by the next answer
+        again = ask_again(job)  # before the rest is read: what ends meanwhile is shown by the next answer
         said, news = _news(kind, state, job, shown, runs=again is not None)
         return again, said, *(news or (no_update,) * len(outputs)), *_row_state(job)
 
@@ -131,7 +131,7 @@ def _news(
     is_done = not runs and job.state == "done"
     if is_done and kind.show is not None:
         return kind.show(cast("Result", job.result))
-    said = None if runs or is_done else ended(job, kind.what)
+    said = None if runs or is_done else ended_line(job, kind.what)
     if kind.mark is None:
         return said, (job.number,) if is_done else None
     mark = [job.number, kind.mark(tab), runs]
@@ -146,8 +146,8 @@ def stores() -> list[Component]:
 def register(app: Dash) -> None:
     """Let the browser ask for progress again while work goes on, and only once it has the previous answer.
 
-    A callback that shows work takes `{kind}-pulse` as its input and puts :func:`more` into `{kind}-more`. An interval
-    would go on asking while answers are late, and Dash drops an answer when a newer request has been sent.
+    A callback that shows work takes `{kind}-pulse` as its input and puts :func:`ask_again` into `{kind}-more`. An
+    interval would go on asking while answers are late, and Dash drops an answer when a newer request has been sent.
     """
     for kind in WORK:
         clientside(app, ClientsideFunction("workbench", "again"), Input(f"{kind}-more", "data"))
@@ -158,7 +158,7 @@ def ask() -> int:
     return time.time_ns() // 1_000_000
 
 
-def more(job: Job[object] | None) -> int | None:
+def ask_again(job: Job[object] | None) -> int | None:
     """A new number each time to make the browser ask again; None if the job has ended."""
     return ask() if job is not None and job.state == "running" else None
 
@@ -241,17 +241,17 @@ def _value(job: Job[object]) -> str | None:
     return None if job.percent is None else f"{job.percent:.0f}"
 
 
-def refused(error: Exception) -> Component:
+def refusal_line(error: Exception) -> Component:
     """What to say about work that could not start."""
     return html.P(one_line(error), className="refusal", role="status")
 
 
-def outdated(remedy: str) -> Component:
+def outdated_line(remedy: str) -> Component:
     """A line above results that are not those of the controls."""
     return html.P(f"The controls have changed since. {remedy}", className="refusal", role="status")
 
 
-def ended(job: Job[object], what: str) -> Component:
+def ended_line(job: Job[object], what: str) -> Component:
     """What to say about a job that ended without a result."""
     if job.state == "cancelled":
         return html.P(f"{what} was cancelled.", className="quiet small")

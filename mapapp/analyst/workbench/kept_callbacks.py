@@ -16,8 +16,8 @@ from mapapp.analyst.workbench.job_progress import JobKind, ask, attach
 from mapapp.analyst.workbench.jobs import EXPECTED_ERRORS, Work, one_line
 from mapapp.analyst.workbench.kept_settings import MOST_KEPT, KeptSetting
 from mapapp.analyst.workbench.session import Session
-from mapapp.analyst.workbench.setting import CONTROLS, ControlValue, Setting, described, read_setting
-from mapapp.analyst.workbench.side_by_side import Rows, joined, promise_rows
+from mapapp.analyst.workbench.setting import CONTROLS, ControlValue, Setting, describe_setting, read_setting
+from mapapp.analyst.workbench.side_by_side import Rows, join_columns, promise_rows
 from mapapp.analyst.workbench.tune_callbacks import control_inputs, control_outputs
 from mapapp.answers.promise.chapters import Chapter
 from mapapp.answers.promise.lone_worker import lone_worker_sentence, odds_sentence
@@ -101,7 +101,7 @@ def _plan(dataset: Path, name: str, setting: Setting, report: Report) -> Plan:
 
 
 def _document(title: str, planned: Sequence[_Planned]) -> Document:
-    names = [one.name for one in planned]
+    names = [planned_setting.name for planned_setting in planned]
     return Document(
         title=title,
         subtitle="Settings for a release, side by side, from public numbers only",
@@ -109,21 +109,29 @@ def _document(title: str, planned: Sequence[_Planned]) -> Document:
         footer="From public numbers only",
         parts=(
             Chapter(title="What this is", parts=(_PUBLIC, _CAUTION)),
-            _table("promise", "What is promised", "", names, joined([_promise(one.plan) for one in planned])),
-            Chapter(title="In words", parts=(tuple(_words(one) for one in planned),)),
+            _table(
+                "promise",
+                "What is promised",
+                "",
+                names,
+                join_columns([_promise(planned_setting.plan) for planned_setting in planned]),
+            ),
+            Chapter(title="In words", parts=(tuple(_words(planned_setting) for planned_setting in planned),)),
             _table(
                 "errors",
                 "Errors to be expected",
                 _EXPECTED,
                 names,
-                joined([_errors(one.plan) for one in planned]),
+                join_columns([_errors(planned_setting.plan) for planned_setting in planned]),
             ),
             _table(
                 "parameters",
                 "Parameters",
                 "",
                 names,
-                joined([dict(described(one.setting)) for one in planned]),
+                join_columns(
+                    [dict(describe_setting(planned_setting.setting)) for planned_setting in planned]
+                ),
             ),
         ),
     )
@@ -140,27 +148,27 @@ def _table(name: str, title: str, words: str, names: Sequence[str], rows: Rows) 
     )
 
 
-def _stated(plan: Plan, name: str) -> float:
+def _stated_value(plan: Plan, name: str) -> float:
     return float(plan.certificate[name]["value"])
 
 
 def _promise(plan: Plan) -> dict[str, str]:
     lone = plan.certificate.get("lone_worker")
-    return promise_rows(_stated(plan, "epsilon_final"), _stated(plan, "delta"), lone)
+    return promise_rows(_stated_value(plan, "epsilon_final"), _stated_value(plan, "delta"), lone)
 
 
-def _words(one: _Planned) -> str:
-    final, delta = _stated(one.plan, "epsilon_final"), _stated(one.plan, "delta")
-    reasons = one.setting.parameters.not_for_release_reasons()
+def _words(planned: _Planned) -> str:
+    final, delta = _stated_value(planned.plan, "epsilon_final"), _stated_value(planned.plan, "delta")
+    reasons = planned.setting.parameters.not_for_release_reasons()
     marked = f" A release with this setting is not for publication: {'; '.join(reasons)}." if reasons else ""
-    lone = lone_worker_sentence(one.plan.certificate.get("lone_worker"))
+    lone = lone_worker_sentence(planned.plan.certificate.get("lone_worker"))
     odds = odds_sentence(final, delta_is_zero=delta == 0)
     outside = (
         ""
         if delta == 0
         else f"With a probability of at most {plain(delta)}, a draw falls outside the promise. "
     )
-    return f"{one.name}: {outside}{odds} {lone or ''}".rstrip() + marked
+    return f"{planned.name}: {outside}{odds} {lone or ''}".rstrip() + marked
 
 
 def _errors(plan: Plan) -> dict[str, str]:
@@ -235,7 +243,7 @@ def _use_and_delete(app: Dash, session: Session) -> None:
         prevent_initial_call=True,
     )
     def use(clicks: list[int]) -> Answers:
-        kept = session.kept.get(_clicked(clicks))
+        kept = session.kept.get(_clicked_name(clicks))
         if kept is None:
             return [no_update] * (len(CONTROLS) + 1)
         return [*[kept.values[name] for name in CONTROLS], False]
@@ -247,17 +255,17 @@ def _use_and_delete(app: Dash, session: Session) -> None:
         prevent_initial_call=True,
     )
     def delete(clicks: list[int]) -> Answers:
-        name = _clicked(clicks)
+        name = _clicked_name(clicks)
         if not name:
             return no_update, no_update
         session.kept.delete(name)
         return ask(), session.kept.next_name()
 
 
-def _clicked(clicks: list[int]) -> str:
+def _clicked_name(clicks: list[int]) -> str:
     """Name of the setting whose button was clicked; empty if buttons were only drawn."""
-    found = ctx.triggered_id
-    return str(found["name"]) if any(clicks) and isinstance(found, dict) else ""
+    triggered = ctx.triggered_id
+    return str(triggered["name"]) if any(clicks) and isinstance(triggered, dict) else ""
 
 
 def _justify(app: Dash, session: Session, title: str) -> None:

@@ -95,9 +95,9 @@ class KeptSettings:
         """All of them with what was measured since they were kept."""
         with self._lock:
             for name, kept in self._kept.items():
-                found = self._measured(kept.setting)
-                if found is not None:
-                    self._kept[name] = replace(kept, measured=found)
+                measured = self._measured(kept.setting)
+                if measured is not None:
+                    self._kept[name] = replace(kept, measured=measured)
             return list(self._kept.values())
 
     def next_name(self) -> str:

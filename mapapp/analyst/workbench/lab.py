@@ -19,7 +19,7 @@ from engine.accountant.two_categories import (
     TwoCategories,
     two_categories,
 )
-from mapapp.analyst.workbench.fields import Answers, choice, shown, slider, table
+from mapapp.analyst.workbench.fields import Answers, choice, format_number, slider, table
 from mapapp.answers.words import aria, plain
 
 # What the method lab says: why the numbers are what they are, and where the papers depart from their definitions.
@@ -78,7 +78,7 @@ def odds(example: TwoCategories, given: Choices) -> str:
     )
 
 
-def how_counted(given: Choices) -> list[Component | str]:
+def explain_count(given: Choices) -> list[Component | str]:
     """What the reading counts as a failure."""
     if given["reading"] == "printed":
         return [
@@ -96,7 +96,7 @@ def how_counted(given: Choices) -> list[Component | str]:
     ]
 
 
-def why(given: Choices) -> list[Component]:
+def explain_source(given: Choices) -> list[Component]:
     """Where the numbers come from."""
     epsilon, m, n, alpha = given["epsilon"], given["m"], given["n"], given["alpha"]
     texts: dict[str, list[str]] = {
@@ -146,14 +146,14 @@ def discrepancies() -> list[Component]:
     def delta(mechanism: ExampleMechanism, reading: Reading) -> str:
         return f"{example(mechanism, reading).delta:.4g}"
 
-    def needed(mechanism: ExampleMechanism) -> str:
+    def state_needed(mechanism: ExampleMechanism) -> str:
         return f"{example(mechanism, 'definition').epsilon_needed:.6f}"
 
     items = [
         (
             "The heading says Dirichlet-multinomial, but the numbers are not.",
-            f"The slides print ε = {needed('plug-in')} = 5 ln 3 for “E[M(m, π)]”. That is the plug-in. The "
-            f"Dirichlet-multinomial itself needs ε = {needed('dirichlet-multinomial')} = ln 11, less than half.",
+            f"The slides print ε = {state_needed('plug-in')} = 5 ln 3 for “E[M(m, π)]”. That is the plug-in. The "
+            f"Dirichlet-multinomial itself needs ε = {state_needed('dirichlet-multinomial')} = ln 11, less than half.",
         ),
         (
             "δ is averaged and counted on one side.",
@@ -412,10 +412,10 @@ def answer(values: Mapping[str, object]) -> list[Component]:
         ratio_table(example, given),
         html.P(odds(example, given), className="said"),
         html.H2("3. How often the promise fails"),
-        html.P(how_counted(given)),
+        html.P(explain_count(given)),
         failure_table(example, given),
         html.H2("Why"),
-        *why(given),
+        *explain_source(given),
     ]
 
 
@@ -440,7 +440,7 @@ def register(app: Dash) -> None:
         return (
             answer(given),
             follows,
-            *[shown(number) for number in (given["n"], given["m"], given["alpha"], given["epsilon"])],
+            *[format_number(number) for number in (given["n"], given["m"], given["alpha"], given["epsilon"])],
         )
 
     @app.callback(

@@ -13,11 +13,11 @@ from dash.development.base_component import Component
 
 from geodata.store.store import refuse_existing
 from mapapp.analyst.workbench.fields import Answer, Answers
-from mapapp.analyst.workbench.job_progress import ask, ended, more, progress_row
+from mapapp.analyst.workbench.job_progress import ask, ask_again, ended_line, progress_row
 from mapapp.analyst.workbench.jobs import EXPECTED_ERRORS, one_line
 from mapapp.analyst.workbench.results import MeasuredSetting
 from mapapp.analyst.workbench.session import PUBLISH, Session
-from mapapp.analyst.workbench.setting import CONTROLS, ControlValue, Setting, described, read_setting
+from mapapp.analyst.workbench.setting import CONTROLS, ControlValue, Setting, describe_setting, read_setting
 from mapapp.analyst.workbench.tune_callbacks import control_inputs
 from mapapp.answers.words import plain
 from mapapp.base.errors import UsageError
@@ -186,7 +186,7 @@ def summary(setting: Setting, spends: Spending) -> list[Component]:
     """What the release would be and what it would spend."""
     return [
         html.P("The release will have exactly these parameters:"),
-        _facts(described(setting)),
+        _facts(describe_setting(setting)),
         html.H2("What it spends"),
         _facts(_rows(spends)),
         *([] if spends.budget is not None else [html.P(_NO_BUDGET, className="refusal", id="no-budget")]),
@@ -252,11 +252,11 @@ def _facts(rows: list[tuple[str, str]]) -> Component:
 
 def register(app: Dash, session: Session) -> None:
     """Attach them to an app. Making a release is not cancelled, and one dialog makes one release."""
-    _opening(app, session)
-    _making(app, session)
+    _attach_dialog(app, session)
+    _attach_making(app, session)
 
 
-def _opening(app: Dash, session: Session) -> None:
+def _attach_dialog(app: Dash, session: Session) -> None:
     @app.callback(
         Output("publish-dialog", "opened"),
         Output("publish-summary", "children"),
@@ -277,7 +277,7 @@ def _opening(app: Dash, session: Session) -> None:
         try:
             session.require_no_release_in_progress()
             setting = read_setting(dict(zip(CONTROLS, controls, strict=True)))
-            measured = session.shown(tab)
+            measured = session.shown_measures(tab)
             if measured is None or measured.setting != setting:
                 measured = session.show(tab, setting)
             spends = spending(session.path, measured)
@@ -295,7 +295,7 @@ def _opening(app: Dash, session: Session) -> None:
         return False if clicks else no_update
 
 
-def _making(app: Dash, session: Session) -> None:
+def _attach_making(app: Dash, session: Session) -> None:
     @app.callback(
         Output("publish-more", "data"),
         Output("publish-outcome", "children", allow_duplicate=True),
@@ -333,12 +333,12 @@ def _making(app: Dash, session: Session) -> None:
         prevent_initial_call=True,
     )
     def follow(_pulse: int | None, tab: str) -> Answers:
-        job, found = session.tab(tab).jobs.get(PUBLISH), session.result(tab, PUBLISH, Outcome)
+        job, outcome = session.tab(tab).jobs.get(PUBLISH), session.result(tab, PUBLISH, Outcome)
         if job is None:
             return None, no_update
         if job.state == "running":
-            return more(job), progress_row(job)
-        return None, ended(job, "Publishing") if found is None else _outcome_lines(found)
+            return ask_again(job), progress_row(job)
+        return None, ended_line(job, "Publishing") if outcome is None else _outcome_lines(outcome)
 
 
 def _outcome_lines(outcome: Outcome) -> Component:

@@ -22,7 +22,7 @@ from geodata.store.store import Store
 from mapapp.analyst.audit.audited import audited_setting
 from mapapp.analyst.audit.questions import QUESTIONS, Question
 from mapapp.analyst.audit.result import Audit
-from mapapp.analyst.audit.run import AuditedWorkers, audited_workers, joined
+from mapapp.analyst.audit.run import AuditedWorkers, audited_workers, join_audits
 from mapapp.analyst.validity.validity import AnalystData, Validity, measure_setting
 from mapapp.analyst.workbench.jobs import Job, Work
 from mapapp.analyst.workbench.kept_settings import KeptSettings
@@ -110,7 +110,7 @@ class _Tabs:
         if name not in self.tabs:
             self.tabs[name] = Tab(self.start)
             while len(self.tabs) > _KEPT_TABS:
-                idle = next(one for one, tab in self.tabs.items() if not tab.is_publishing)
+                idle = next(idle_name for idle_name, tab in self.tabs.items() if not tab.is_publishing)
                 self.tabs.pop(idle).cancel_all()
         self.tabs.move_to_end(name)
         return self.tabs[name]
@@ -205,7 +205,7 @@ class Session:
                 measured = MeasuredSetting(number, setting, of_sample, "sample", job=job)
             return self._set_shown(tab, measured)
 
-    def shown(self, name: str) -> MeasuredSetting | None:
+    def shown_measures(self, name: str) -> MeasuredSetting | None:
         """What a tab shows: the measures of all tracts as soon as there are any."""
         tab = self.tab(name)
         with self._lock:
@@ -283,8 +283,8 @@ class Session:
     def _best_measured(self, setting: Setting) -> tuple[Validity, Extent] | None:
         """What was measured of a setting: of all tracts, or else of the sample."""
         extents: tuple[Extent, ...] = ("whole", "sample")
-        found = ((self._measured.get((setting, extent)), extent) for extent in extents)
-        return next(((validity, extent) for validity, extent in found if validity is not None), None)
+        measured = ((self._measured.get((setting, extent)), extent) for extent in extents)
+        return next(((validity, extent) for validity, extent in measured if validity is not None), None)
 
     def measure(self, setting: Setting, extent: Extent, report: Report) -> Validity:
         """Measure a setting on the sample or on all tracts; what was measured before is returned at once.
@@ -298,7 +298,7 @@ class Session:
         if (known := self._measured.get((setting, extent))) is not None:
             return known
         began = time.monotonic()
-        found = measure_setting(
+        validity = measure_setting(
             self.data,
             setting.privacy,
             setting.parameters,
@@ -307,14 +307,14 @@ class Session:
             report=report,
         )
         # A row per destination is most of a result, and nothing here shows it.
-        found = replace(
-            found, tables={name: rows for name, rows in found.tables.items() if name != "destinations"}
+        validity = replace(
+            validity, tables={name: rows for name, rows in validity.tables.items() if name != "destinations"}
         )
         with self._lock:
             if extent == "whole":
                 self._whole_s[setting.parameters.mechanism] = time.monotonic() - began
-        self._measured.put((setting, extent), found)
-        return found
+        self._measured.put((setting, extent), validity)
+        return validity
 
     def audit(self, name: str, setting: Setting, extent: Extent, report: Report) -> Audit:
         """Run the attackers on one draw of a setting, under a name; what was audited before is returned at once.
@@ -328,11 +328,11 @@ class Session:
         if (known := self._audited.get(key)) is not None:
             return known
         # Of the workers themselves nothing is kept.
-        found = joined(self.data, [self.attacked(name, setting, QUESTIONS, extent, report)])
-        self._audited.put(key, found)
-        return found
+        audit = join_audits(self.data, [self.run_attackers(name, setting, QUESTIONS, extent, report)])
+        self._audited.put(key, audit)
+        return audit
 
-    def attacked(
+    def run_attackers(
         self,
         name: str,
         setting: Setting,

@@ -127,7 +127,7 @@ def exact_text(value: Fraction) -> str:
     return next((text for text in texts if Fraction(text) == value), str(value))
 
 
-def described(setting: Setting) -> list[tuple[str, str]]:
+def describe_setting(setting: Setting) -> list[tuple[str, str]]:
     """A setting in words and numbers, for a person who is about to publish it."""
     privacy, parameters = setting.privacy, setting.parameters
     tract_mi, puma_mi = parameters.coarsening_radii_mi
@@ -148,7 +148,7 @@ def described(setting: Setting) -> list[tuple[str, str]]:
         ("Prior", parameters.prior),
         ("Coarsening", f"tracts within {tract_mi:g} mi, PUMAs within {puma_mi:g} mi, SuperPUMAs beyond"),
         ("States outside the area", _states_outside(parameters)),
-        ("Domain editing", f"{parameters.editing}; {_eliminated(parameters)}"),
+        ("Domain editing", f"{parameters.editing}; {_describe_elimination(parameters)}"),
         ("Commute distances", _percentiles(parameters)),
     ]
     if parameters.replication:
@@ -165,14 +165,14 @@ def _states_outside(parameters: SynthesisParameters) -> str:
     )
 
 
-def _eliminated(parameters: SynthesisParameters) -> str:
+def _describe_elimination(parameters: SynthesisParameters) -> str:
     steps = [f"{chance:.4g} beyond {miles:g} mi" for miles, chance in reversed(parameters.elimination)]
     return f"eliminated with probability {', '.join(steps)}"
 
 
 def _percentiles(parameters: SynthesisParameters) -> str:
-    found = {"median": parameters.q50_mi, "75%": parameters.q75_mi, "90%": parameters.q90_mi}
-    return ", ".join(f"{name} {miles:g} mi" for name, miles in found.items() if miles is not None)
+    miles_by_name = {"median": parameters.q50_mi, "75%": parameters.q75_mi, "90%": parameters.q90_mi}
+    return ", ".join(f"{name} {miles:g} mi" for name, miles in miles_by_name.items() if miles is not None)
 
 
 def _privacy(values: Values, mechanism: Mechanism) -> PrivacyParameters:

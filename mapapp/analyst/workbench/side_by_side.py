@@ -13,11 +13,11 @@ from mapapp.analyst.workbench.fields import table
 from mapapp.analyst.workbench.job_progress import cancel_row
 from mapapp.analyst.workbench.kept_settings import KeptSetting
 from mapapp.analyst.workbench.panels import MEASURES, digits
-from mapapp.analyst.workbench.setting import described
+from mapapp.analyst.workbench.setting import describe_setting
 from mapapp.answers.promise.lone_worker import odds_sentence, stay_text, true_tract_text
 from mapapp.answers.words import aria, plain
 
-__all__ = ["controls", "dialog", "differing", "joined", "promise_rows", "table_of"]
+__all__ = ["controls", "dialog", "differ", "join_columns", "promise_rows", "table_of"]
 
 Rows = list[tuple[str, list[str]]]
 """A name, and a text for each setting."""
@@ -85,15 +85,15 @@ def table_of(kept: Sequence[KeptSetting], now: KeptSetting | None = None) -> Com
     is_kept = now is not None and any(one.setting == now.setting for one in kept)
     shown = [now, *kept] if now is not None and not is_kept else list(kept)
     parts = {
-        "Parameters": joined([dict(described(one.setting)) for one in shown]),
-        "Promise": joined([_promise(one) for one in shown]),
-        "Measured on real homes: confidential": joined([_measured(one) for one in shown]),
+        "Parameters": join_columns([dict(describe_setting(setting.setting)) for setting in shown]),
+        "Promise": join_columns([_promise(setting) for setting in shown]),
+        "Measured on real homes: confidential": join_columns([_list_measured(setting) for setting in shown]),
     }
-    heads = ["", *[_head(one, now) for one in shown]]
+    heads = ["", *[_head(setting, now) for setting in shown]]
     none = "No setting is kept yet. Give the setting a name and press Keep."
     return html.Div(
         [
-            html.Div([_buttons(one.name) for one in kept], className="kept-buttons")
+            html.Div([_buttons(setting.name) for setting in kept], className="kept-buttons")
             if kept
             else html.P(none, className="quiet"),
             *[
@@ -133,16 +133,16 @@ def _buttons(name: str) -> Component:
 
 
 def _cells(texts: list[str]) -> list[Component]:
-    mark = "differs" if differing(texts) else ""
+    mark = "differs" if differ(texts) else ""
     return [html.Td(text, className=mark) for text in texts]
 
 
-def differing(texts: Sequence[str]) -> bool:
+def differ(texts: Sequence[str]) -> bool:
     """Whether settings differ in a row."""
     return len(set(texts)) > 1
 
 
-def joined(columns: Sequence[Mapping[str, str]]) -> Rows:
+def join_columns(columns: Sequence[Mapping[str, str]]) -> Rows:
     """Rows of settings that each have some of the names; a dash where a setting lacks one."""
     names = dict.fromkeys(name for column in columns for name in column)
     return [(name, [column.get(name, "–") for column in columns]) for name in names]
@@ -167,7 +167,7 @@ def promise_rows(final: float, delta: float, lone_worker: object) -> dict[str, s
     }
 
 
-def _measured(kept: KeptSetting) -> dict[str, str]:
+def _list_measured(kept: KeptSetting) -> dict[str, str]:
     if kept.measured is None:
         return {"Measured": "not yet"}
     validity, extent = kept.measured

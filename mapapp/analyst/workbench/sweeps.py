@@ -166,10 +166,10 @@ def _base(values: Values) -> Values:
     """The same with ε as the sweeps count it."""
     if values["mechanism"] == "exponential":
         return values if values["means"] == "whole" else {**values, "means": "whole", "epsilon": "6.5"}
-    return values if values["means"] == "before" else _before_pruning(values)
+    return values if values["means"] == "before" else _count_before_pruning(values)
 
 
-def _before_pruning(values: Values) -> Values:
+def _count_before_pruning(values: Values) -> Values:
     """The same with the papers' ε before pruning in place of the whole ε′."""
     return {**values, "means": "before", "epsilon": SWEEPS[0].marked}
 
@@ -179,7 +179,7 @@ def _papers(session: Session, base: Values, extent: Extent, report: Report) -> t
     v3 = {sweep.name: sweep.marked for sweep in SWEEPS}
     v3 |= {"accountant": "paper", "mechanism": "dirichlet-multinomial"}
     try:
-        measured = session.measure(read_setting(_before_pruning({**base, **v3})), extent, report)
+        measured = session.measure(read_setting(_count_before_pruning({**base, **v3})), extent, report)
     except EngineError:
         return None
     return measured.kl_all, measured.kl_small
@@ -203,8 +203,8 @@ def register(app: Dash, session: Session) -> None:
         prevent_initial_call=True,
     )
     def show(_mark: list[object] | None, tab: str) -> Answer:
-        found = session.tab(tab).sweeps
-        return sweep_charts(found) if found else None
+        swept = session.tab(tab).sweeps
+        return sweep_charts(swept) if swept else None
 
 
 def _begin(session: Session, tab: str, extent: Extent, *controls: ControlValue) -> Work[SweepResults]:

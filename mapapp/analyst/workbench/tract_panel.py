@@ -19,21 +19,21 @@ _MOST_ROWS: Final = 25
 _MOST_TRACTS: Final = 500
 
 
-def tract_panel(name: str, county: str, found: TractPoints) -> list[Component]:
+def tract_panel(name: str, county: str, tract_points: TractPoints) -> list[Component]:
     """The panel of a chosen tract.
 
     Parameters
     ----------
     name, county : str
         As people call them.
-    found : TractPoints
+    tract_points : TractPoints
     """
     return [
         html.Section(
             [
                 html.H2(name, id="tract-name"),
                 html.P(
-                    f"{county}. {found.n_workers:,} real workers, {len(found.points):,} support points.",
+                    f"{county}. {tract_points.n_workers:,} real workers, {len(tract_points.points):,} support points.",
                     className="quiet",
                 ),
                 html.P(
@@ -41,17 +41,17 @@ def tract_panel(name: str, county: str, found: TractPoints) -> list[Component]:
                     "posterior put people.",
                     className="quiet small",
                 ),
-                _levels(found),
+                _levels(tract_points),
             ],
             className="card",
             **aria(label="The chosen tract"),
         ),
-        _largest(found),
+        _largest(tract_points),
     ]
 
 
-def _levels(found: TractPoints) -> Component:
-    grouped = found.points.groupby("level")
+def _levels(tract_points: TractPoints) -> Component:
+    grouped = tract_points.points.groupby("level")
     rows = [
         (
             LEVELS[int(str(level))],
@@ -67,8 +67,8 @@ def _levels(found: TractPoints) -> Component:
     )
 
 
-def _largest(found: TractPoints) -> Component:
-    points = found.points.assign(most=found.points[list(_SHARES)].max(axis=1))
+def _largest(tract_points: TractPoints) -> Component:
+    points = tract_points.points.assign(most=tract_points.points[list(_SHARES)].max(axis=1))
     shown = points.sort_values(["most", "unit_id"], ascending=[False, True]).head(_MOST_ROWS)
     rows = [
         (

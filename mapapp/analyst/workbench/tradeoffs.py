@@ -23,7 +23,7 @@ from mapapp.analyst.workbench.audit_chart import tradeoff_chart
 from mapapp.analyst.workbench.audits import THIS_SETTING
 from mapapp.analyst.workbench.fields import Answer, percent, table
 from mapapp.analyst.workbench.figures import GRAPH_CONFIG
-from mapapp.analyst.workbench.job_progress import JobKind, attach, outdated, start_row
+from mapapp.analyst.workbench.job_progress import JobKind, attach, outdated_line, start_row
 from mapapp.analyst.workbench.jobs import Work
 from mapapp.analyst.workbench.results import Extent
 from mapapp.analyst.workbench.session import Session
@@ -79,7 +79,7 @@ def schemes_of(session: Session, text: str, question: Question) -> list[Scheme]:
 
 def marked_settings(session: Session, setting: Setting) -> dict[str, Setting]:
     """The setting of the controls, the kept ones, and the presets that are not among them, by name."""
-    marked = {THIS_SETTING: setting} | {one.name: one.setting for one in session.kept.all()}
+    marked = {THIS_SETTING: setting} | {kept.name: kept.setting for kept in session.kept.all()}
     presets = {preset: read_setting(session.preset_values(preset)) for preset in PRESETS}
     return marked | {
         name: preset
@@ -88,19 +88,19 @@ def marked_settings(session: Session, setting: Setting) -> dict[str, Setting]:
     }
 
 
-def _compared(session: Session, settings: dict[str, Setting]) -> dict[str, Setting]:
+def _choose_comparable(session: Session, settings: dict[str, Setting]) -> dict[str, Setting]:
     """The settings that can be compared with other schemes; UsageError if the first cannot."""
     first = next(iter(settings))
-    found = {
-        name: one
-        for name, one in settings.items()
-        if not assigns_from_margins(session.store, (one.parameters.unit,))
+    comparable = {
+        name: compared
+        for name, compared in settings.items()
+        if not assigns_from_margins(session.store, (compared.parameters.unit,))
     }
-    if first not in found:
+    if first not in comparable:
         raise UsageError(
             f"for a setting that draws by {settings[first].parameters.unit}, {NOT_COMPARED}; draw by cell to compare"
         )
-    return found
+    return comparable
 
 
 def run_tradeoff(
@@ -130,17 +130,17 @@ def run_tradeoff(
     UsageError, EngineError
         A setting cannot be certified, or a scheme cannot be made.
     """
-    settings = _compared(session, settings)
+    settings = _choose_comparable(session, settings)
     total = len(settings) + len(schemes)
-    found = [
-        session.attacked(
+    audits = [
+        session.run_attackers(
             name, setting, [question], extent, part_of(report, number, total), keeps_records=True
         )
         for number, (name, setting) in enumerate(settings.items())
     ]
-    of_schemes = part_of(report, len(found), total, width=len(schemes))
+    of_schemes = part_of(report, len(audits), total, width=len(schemes))
     tables = comparison_tables(
-        session.data, found, schemes, [question], tracts=session.tracts(extent), report=of_schemes
+        session.data, audits, schemes, [question], tracts=session.tracts(extent), report=of_schemes
     )
     names = tuple(settings)
     return TradeOff(
@@ -194,32 +194,32 @@ def tradeoff_panel() -> Component:
     )
 
 
-def tradeoff_cards(found: TradeOff, shown: Setting | None) -> list[Component]:
+def tradeoff_cards(tradeoff: TradeOff, shown: Setting | None) -> list[Component]:
     """Two cards for each target of the question: all workers, and lone workers.
 
     Parameters
     ----------
-    found : TradeOff
+    tradeoff : TradeOff
     shown : Setting or None
         That of the controls now.
     """
-    of = "all workplace tracts" if found.extent == "whole" else "a sample of workplace tracts"
+    of = "all workplace tracts" if tradeoff.extent == "whole" else "a sample of workplace tracts"
     parts: list[Component] = [html.P(f"Workers of {of}.", className="quiet small", id="tradeoff-scope")]
-    if shown is not None and shown != found.setting:
-        parts.append(outdated("Draw the trade-off again to see this setting."))
-    targets = found.schemes["target"].drop_duplicates()
-    parts += [_card(found, str(target), n) for target in targets for n in ABOUT]
+    if shown is not None and shown != tradeoff.setting:
+        parts.append(outdated_line("Draw the trade-off again to see this setting."))
+    targets = tradeoff.schemes["target"].drop_duplicates()
+    parts += [_card(tradeoff, str(target), n) for target in targets for n in ABOUT]
     return [*parts, html.P(LIMITS, className="quiet small")]
 
 
-def _card(found: TradeOff, target: str, n: str) -> Component:
-    schemes = _rows(found.schemes, target, n)
+def _card(tradeoff: TradeOff, target: str, n: str) -> Component:
+    schemes = _rows(tradeoff.schemes, target, n)
     title = f"{TARGET_WORDS[target].capitalize()}, {_WORKERS[n]}: named right by lookup"
     return html.Section(
         [
             html.H2(title),
-            dcc.Graph(figure=tradeoff_chart(schemes, found.names), config=GRAPH_CONFIG, className="chart"),
-            _at_equal_error(_rows(found.tradeoff, target, n), found.names),
+            dcc.Graph(figure=tradeoff_chart(schemes, tradeoff.names), config=GRAPH_CONFIG, className="chart"),
+            _equal_error_table(_rows(tradeoff.tradeoff, target, n), tradeoff.names),
             html.Details([html.Summary("Every point as a table"), _points(schemes, title)]),
         ],
         className="card",
@@ -231,7 +231,7 @@ def _rows(frame: pandas.DataFrame, target: str, n: str) -> pandas.DataFrame:
     return frame[(frame["target"] == target) & (frame["n"] == n)]
 
 
-def _at_equal_error(tradeoff: pandas.DataFrame, names: Sequence[str]) -> Component:
+def _equal_error_table(tradeoff: pandas.DataFrame, names: Sequence[str]) -> Component:
     """What each scheme leaks at the error of each setting."""
     columns = [tradeoff[tradeoff["release"] == name].set_index("scheme") for name in names]
     own = {
@@ -296,7 +296,7 @@ def _show(app: Dash, session: Session) -> None:
         prevent_initial_call=True,
     )
     def show(_number: int | None, _job: list[object] | None, tab: str) -> Answer:
-        found, measured = session.result(tab, _KIND, TradeOff), session.shown(tab)
-        if found is None:
+        tradeoff, measured = session.result(tab, _KIND, TradeOff), session.shown_measures(tab)
+        if tradeoff is None:
             return no_update
-        return tradeoff_cards(found, None if measured is None else measured.setting)
+        return tradeoff_cards(tradeoff, None if measured is None else measured.setting)

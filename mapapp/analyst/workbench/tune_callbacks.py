@@ -13,10 +13,10 @@ from dash.development.base_component import Component
 
 from mapapp.analyst.validity.tract import TractPoints, measure_tract
 from mapapp.analyst.workbench import drawn_parts, panels, tract_panel, tune_map
-from mapapp.analyst.workbench.drawn_parts import Drawn, drawn
+from mapapp.analyst.workbench.drawn_parts import Drawn, describe_drawn
 from mapapp.analyst.workbench.fields import Answer, Answers, Click, Dependency, DependencyType, clientside
 from mapapp.analyst.workbench.figures import Feature
-from mapapp.analyst.workbench.job_progress import more
+from mapapp.analyst.workbench.job_progress import ask_again
 from mapapp.analyst.workbench.jobs import EXPECTED_ERRORS, one_line
 from mapapp.analyst.workbench.results import MeasuredSetting
 from mapapp.analyst.workbench.session import Session, Superseded
@@ -32,8 +32,8 @@ from mapapp.kinds.release.make.options import PRESETS
 def plain_card(measured: MeasuredSetting) -> Component:
     """What a planner asks first, beside the setting before."""
     now, before = (
-        {} if found is None or found.plain is None else found.plain.errors()
-        for found in (measured.validity, measured.previous)
+        {} if validity is None or validity.plain is None else validity.plain.errors()
+        for validity in (measured.validity, measured.previous)
     )
     rows = [
         html.Tr(
@@ -161,7 +161,7 @@ def _measure_on_change(app: Dash, session: Session) -> None:
         session.tab(tab).values = values
         # Numbers come with this answer. Charts, tables, and the map wait for those of all tracts if these follow soon.
         mark = no_update if session.whole_follows(measured) else _mark(measured)
-        return mark, None, more(measured.job), _numbers(measured)
+        return mark, None, ask_again(measured.job), _numbers(measured)
 
 
 def _follow_the_measuring(app: Dash, session: Session) -> None:
@@ -178,18 +178,18 @@ def _follow_the_measuring(app: Dash, session: Session) -> None:
         prevent_initial_call=True,
     )
     def follow(_pulse: int | None, tab: str, shown: list[object] | None) -> Answers:
-        measured = session.shown(tab)
+        measured = session.shown_measures(tab)
         if measured is None or measured.job is None:
             return no_update, True, None, no_update, no_update, no_update
         measured.job.wait(_LONGEST_WAIT_S)
-        measured = session.shown(tab)
+        measured = session.shown_measures(tab)
         if measured is None or measured.job is None or session.is_superseded(tab, measured):
             return no_update, True, None, no_update, no_update, no_update
         job, mark = measured.job, _mark(measured)
         line = notes((job.error,)) if job.state == "failed" else no_update
         is_news = mark != shown and not session.whole_follows(measured)
         news = (mark, line, _numbers(measured)) if is_news else (no_update, line, no_update)
-        return f"{job.percent or 0:.0f}", job.state != "running", more(job), *news
+        return f"{job.percent or 0:.0f}", job.state != "running", ask_again(job), *news
 
     @app.callback(
         Output("cancel", "n_clicks"),
@@ -198,7 +198,7 @@ def _follow_the_measuring(app: Dash, session: Session) -> None:
         prevent_initial_call=True,
     )
     def cancel(_clicks: int, tab: str) -> Answer:
-        measured = session.shown(tab)
+        measured = session.shown_measures(tab)
         if measured is not None and measured.job is not None:
             measured.job.cancel()
         return no_update
@@ -213,9 +213,9 @@ def _numbers(measured: MeasuredSetting) -> dict[str, list[Drawn]]:
     """What a setting promises and costs, by place on the page."""
     cards = [plain_card(measured), panels.promise_card(measured), panels.validity_card(measured)]
     return {
-        "scope": drawn(panels.scope_lines(measured)),
-        "setting-panel": drawn(cards),
-        "tune-glance": drawn(panels.glance(measured)),
+        "scope": describe_drawn(panels.scope_lines(measured)),
+        "setting-panel": describe_drawn(cards),
+        "tune-glance": describe_drawn(panels.glance(measured)),
     }
 
 
@@ -229,13 +229,13 @@ def _show_weights(app: Dash, session: Session) -> None:
         prevent_initial_call=True,
     )
     def show_weights(_job: list[object] | None, tab: str) -> Answers:
-        measured = session.shown(tab)
+        measured = session.shown_measures(tab)
         if measured is None:
             return (no_update,) * 3
         chart = panels.weights_chart(measured)
         if chart is None:
             return True, no_update, {"weights": []}
-        return False, chart, {"weights": drawn(panels.weights(measured))}
+        return False, chart, {"weights": describe_drawn(panels.weights(measured))}
 
 
 def _show_commutes(app: Dash, session: Session, geography: PublicGeography) -> None:
@@ -248,12 +248,12 @@ def _show_commutes(app: Dash, session: Session, geography: PublicGeography) -> N
         prevent_initial_call=True,
     )
     def show_commutes(_job: list[object] | None, shown: str, tab: str) -> Answers:
-        measured = session.shown(tab)
+        measured = session.shown_measures(tab)
         if measured is None or shown != "commutes":  # long tables are made only when their tab is open
             return no_update, no_update
         names = geography.areas.tracts.set_index("tract_id")["name"]
         cards = [panels.ranges_card(measured), panels.support_card(measured), panels.distance_card(measured)]
-        return {"commutes-panel": drawn(cards)}, tract_panel.tract_rows(
+        return {"commutes-panel": describe_drawn(cards)}, tract_panel.tract_rows(
             measured.validity.tables["tracts"], names
         )
 
@@ -276,7 +276,7 @@ def _show_map(app: Dash, session: Session, geography: PublicGeography) -> None:
         prevent_initial_call=True,
     )
     def show_map(_job: list[object] | None, tract_id: str | None, shows: str, tab: str) -> Answers:
-        measured = session.shown(tab)
+        measured = session.shown_measures(tab)
         if measured is None:
             return no_update, no_update
         position = _position(session, geography, tract_id)
@@ -284,15 +284,15 @@ def _show_map(app: Dash, session: Session, geography: PublicGeography) -> None:
             return _kl_map(geography, measured, None), no_update
         setting = measured.setting
         try:
-            found = measure_tract(session.data, setting.privacy, setting.parameters, position)
+            tract_points = measure_tract(session.data, setting.privacy, setting.parameters, position)
         except EXPECTED_ERRORS as error:
-            return _kl_map(geography, measured, None), {"tract-panel": drawn(one_line(error))}
+            return _kl_map(geography, measured, None), {"tract-panel": describe_drawn(one_line(error))}
         outline = geography.outline(tract_id)
         if shows == "kl":
-            return _kl_map(geography, measured, outline), _panel(geography, found)
-        trace = tune_map.points_trace(geography, found, shows)
-        caption = tune_map.points_caption(geography, found, shows)
-        return tune_map.changes(trace, outline, caption), _panel(geography, found)
+            return _kl_map(geography, measured, outline), _panel(geography, tract_points)
+        trace = tune_map.points_trace(geography, tract_points, shows)
+        caption = tune_map.points_caption(geography, tract_points, shows)
+        return tune_map.changes(trace, outline, caption), _panel(geography, tract_points)
 
 
 def _kl_map(geography: PublicGeography, measured: MeasuredSetting, outline: Feature | None) -> Patch:
@@ -300,9 +300,13 @@ def _kl_map(geography: PublicGeography, measured: MeasuredSetting, outline: Feat
     return tune_map.changes(trace, outline, tune_map.kl_caption(measured))
 
 
-def _panel(geography: PublicGeography, found: TractPoints) -> dict[str, list[Drawn]]:
-    tract = geography.areas.tracts.iloc[found.tract_index]
-    return {"tract-panel": drawn(tract_panel.tract_panel(tract["name"], str(tract["county"]), found))}
+def _panel(geography: PublicGeography, tract_points: TractPoints) -> dict[str, list[Drawn]]:
+    tract = geography.areas.tracts.iloc[tract_points.tract_index]
+    return {
+        "tract-panel": describe_drawn(
+            tract_panel.tract_panel(tract["name"], str(tract["county"]), tract_points)
+        )
+    }
 
 
 def _choose_tract(app: Dash, session: Session, geography: PublicGeography) -> None:
@@ -340,5 +344,5 @@ def _position(session: Session, geography: PublicGeography, tract_id: str | None
     rows = tracts.index[tracts == tract_id]
     if not len(rows):
         return None
-    found = (session.data.tract == int(rows[0])).nonzero()[0]
-    return int(found[0]) if found.size else None
+    positions = (session.data.tract == int(rows[0])).nonzero()[0]
+    return int(positions[0]) if positions.size else None

@@ -76,10 +76,10 @@ class PublicGeography:
         def shapes() -> geopandas.GeoSeries:
             return self.store.table("tracts", ["tract_id", "geometry"]).set_index("tract_id").geometry
 
-        found = self.once(("shapes",), shapes).get(tract_id)
-        if found is None or found.is_empty:
+        shape = self.once(("shapes",), shapes).get(tract_id)
+        if shape is None or shape.is_empty:
             return None
-        geometry = shapely.geometry.mapping(shapely.simplify(found, 1.5e-4))
+        geometry = shapely.geometry.mapping(shapely.simplify(shape, 1.5e-4))
         return {"type": "Feature", "properties": {}, "geometry": geometry}
 
 
@@ -140,10 +140,10 @@ def changes(trace: go.Choroplethmap, outline: figures.Feature | None, caption: S
 
 def kl_trace(geography: PublicGeography, measured: MeasuredSetting) -> go.Choroplethmap:
     """KL of every measured workplace tract."""
-    found = measured.validity.tables["tracts"]
-    names = geography.areas.tracts.set_index("tract_id")["name"].reindex(found["tract_id"])
-    before = _before(measured)
-    is_enough = found["n_workers"].to_numpy() >= figures.LEAST_FOR_KL
+    tracts = measured.validity.tables["tracts"]
+    names = geography.areas.tracts.set_index("tract_id")["name"].reindex(tracts["tract_id"])
+    before = _previous_texts(measured)
+    is_enough = tracts["n_workers"].to_numpy() >= figures.LEAST_FOR_KL
     labels = [
         f"<b>{name}</b><br>"
         + (
@@ -153,12 +153,12 @@ def kl_trace(geography: PublicGeography, measured: MeasuredSetting) -> go.Chorop
         )
         + f"<br>{workers:,} workers, {support:,} support points"
         for name, kl, then, imse, workers, support in zip(
-            names, found["kl"], before, found["imse"], found["n_workers"], found["n_support"], strict=True
+            names, tracts["kl"], before, tracts["imse"], tracts["n_workers"], tracts["n_support"], strict=True
         )
     ]
     return figures.tract_trace(
-        found["tract_id"],
-        np.where(is_enough, figures.kl_classes(found["kl"].to_numpy(float)), 0),
+        tracts["tract_id"],
+        np.where(is_enough, figures.kl_classes(tracts["kl"].to_numpy(float)), 0),
         labels,
         figures.KL_CLASSES,
         geojson_url=map_layers.layer_url(geography.prefix, geography, "tracts"),
@@ -174,19 +174,19 @@ def kl_caption(measured: MeasuredSetting) -> list[str]:
     return [f"{kl}, {part}{scope['tracts_measured']:,} workplace tracts"]
 
 
-def points_trace(geography: PublicGeography, found: TractPoints, shows: str) -> go.Choroplethmap:
+def points_trace(geography: PublicGeography, tract_points: TractPoints, shows: str) -> go.Choroplethmap:
     """Origin tracts colored by the support point they belong to: by its level, or by a share of workers."""
     tracts = geography.areas.tracts
-    chosen = np.flatnonzero(tracts["drawn"].to_numpy() & (found.point_of_tract >= 0))
-    point = found.point_of_tract[chosen]
-    rows = found.points[list(SupportPoint._fields)].itertuples(index=False)
+    chosen = np.flatnonzero(tracts["drawn"].to_numpy() & (tract_points.point_of_tract >= 0))
+    point = tract_points.point_of_tract[chosen]
+    rows = tract_points.points[list(SupportPoint._fields)].itertuples(index=False)
     texts = np.array([_point_text(SupportPoint(*row)) for row in rows], dtype=object)
     if shows == "level":
         meaning = figures.LEVEL_CLASSES
-        classes = figures.level_classes(found.points["level"].to_numpy()[point], point)
+        classes = figures.level_classes(tract_points.points["level"].to_numpy()[point], point)
     else:
         meaning = figures.SHARE_CLASSES
-        classes = figures.share_classes(found.points[shows].to_numpy()[point])
+        classes = figures.share_classes(tract_points.points[shows].to_numpy()[point])
     return figures.tract_trace(
         tracts["tract_id"].to_numpy()[chosen],
         classes,
@@ -197,9 +197,9 @@ def points_trace(geography: PublicGeography, found: TractPoints, shows: str) -> 
     )
 
 
-def points_caption(geography: PublicGeography, found: TractPoints, shows: str) -> list[str]:
+def points_caption(geography: PublicGeography, tract_points: TractPoints, shows: str) -> list[str]:
     """What the map of support points is."""
-    name = geography.areas.tracts["name"].iloc[found.tract_index]
+    name = geography.areas.tracts["name"].iloc[tract_points.tract_index]
     if shows == "level":
         return [f"Support points of {name}, by level"]
     return [f"Support points of {name}: share of workers, {_SHARES[shows]}"]
@@ -208,16 +208,16 @@ def points_caption(geography: PublicGeography, found: TractPoints, shows: str) -
 def clicked_tract(click: Click | None) -> str | None:
     """Identifier of the tract under a click; None if there is no tract."""
     points = (click or {}).get("points") or []
-    found = next((point.get("location") for point in points if point.get("location")), None)
-    return str(found) if found else None
+    tract_id = next((point.get("location") for point in points if point.get("location")), None)
+    return str(tract_id) if tract_id else None
 
 
-def _before(measured: MeasuredSetting) -> list[str]:
+def _previous_texts(measured: MeasuredSetting) -> list[str]:
     """What to say about the previous setting, tract by tract."""
-    found = measured.validity.tables["tracts"]
+    tracts = measured.validity.tables["tracts"]
     if measured.previous is None:
-        return [""] * len(found)
-    kl = measured.previous.tables["tracts"].set_index("tract_id")["kl"].reindex(found["tract_id"])
+        return [""] * len(tracts)
+    kl = measured.previous.tables["tracts"].set_index("tract_id")["kl"].reindex(tracts["tract_id"])
     return ["" if np.isnan(value) else f" (before {value:.4f})" for value in kl]
 
 

@@ -59,7 +59,7 @@ def change(before: Result, after: Result) -> Change:
         for name in entry.names
     }
     both = [part.reindex(index) for part in (earlier, later)]
-    value = [_measured(part, entry.measure) for part in both]
+    value = [_measure_rows(part, entry.measure) for part in both]
     public = published_sides(before, after)
     error = [
         np.zeros(len(index)) if is_public else part[entry.measure.error].to_numpy(np.float64)
@@ -110,7 +110,7 @@ def check_same_question(before: Result, after: Result) -> None:
         )
 
 
-def _measured(
+def _measure_rows(
     rows: pandas.DataFrame, measure: MeasureEntry
 ) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
     """Return the measure of one answer: counts, with 0 for missing rows, or ratios, with NaN for missing ones."""
@@ -125,7 +125,7 @@ def _cautions(
     if measure.kind == "ratio":
         earlier, later = (part["caution"].fillna(NO_ROW).to_numpy(object) for part in both)
         return np.where(later == "", earlier, later)
-    count = [_measured(part, measure) for part in both]
+    count = [_measure_rows(part, measure) for part in both]
     return cautions(np.maximum(np.minimum(*count), np.minimum(np.maximum(*count), 1)))
 
 

@@ -26,7 +26,7 @@ from mapapp.answers.analyses.entry import (
     to_unit,
 )
 from mapapp.answers.analyses.measures import Number, Row
-from mapapp.answers.analyses.place_characteristics import AreaCounts, with_cautions
+from mapapp.answers.analyses.place_characteristics import AreaCounts, add_cautions
 from mapapp.answers.analyses.results import Result
 from mapapp.answers.areas.layer_units import LayerUnits
 from mapapp.answers.findings.words import EVERYWHERE, capital, first_spoken, share_text, where
@@ -165,7 +165,7 @@ def two_way_rows(counts: AreaCounts) -> pandas.DataFrame:
             n = int(jobs[at, band])
             rows.append((title, *(bands.get(name, 0) for name in CHARACTERISTICS), label, n, n / whole))
     names = ["title", *CHARACTERISTICS, "label", "workers", "share"]
-    return with_cautions(pandas.DataFrame(rows, columns=names))
+    return add_cautions(pandas.DataFrame(rows, columns=names))
 
 
 # How it is shown
@@ -187,7 +187,7 @@ _PROPER: Final = ("race",)
 """Groups whose labels begin with a capital within a sentence."""
 
 
-def _nothing(areas: Areas, answer: Characteristics) -> Counts:
+def _count_nothing(areas: Areas, answer: Characteristics) -> Counts:
     return {}, {}
 
 
@@ -288,7 +288,7 @@ def _hover(row: Row) -> tuple[str, ...]:
 _JOBS: Final = {"workers": ColumnEntry("Jobs", "count")}
 
 ENTRY: Final = Entry(
-    counts=_nothing,
+    counts=_count_nothing,
     findings=_findings,
     is_published=True,
     unit="jobs",

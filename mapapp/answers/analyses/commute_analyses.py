@@ -61,7 +61,7 @@ class CommuteAnalyses(OpenedRelease):
             workers=counted.number(int(workers.sum())),
             units=table,
         )
-        return self._answered(answer, errors)
+        return self._finish_answer(answer, errors)
 
     def distance_direction(
         self,
@@ -107,10 +107,10 @@ class CommuteAnalyses(OpenedRelease):
             mean_under_100_mi=Miles(distances.mean_near_mi),
             edges_mi=edges,
             cells=cells,
-            bands=counted.labeled("band", range(len(labels)), labels, distances.workers.sum(axis=1)),
-            directions=counted.labeled("direction", DIRECTIONS, directions, distances.workers.sum(axis=0)),
+            bands=counted.label_rows("band", range(len(labels)), labels, distances.workers.sum(axis=1)),
+            directions=counted.label_rows("direction", DIRECTIONS, directions, distances.workers.sum(axis=0)),
         )
-        return self._answered(answer, errors)
+        return self._finish_answer(answer, errors)
 
     def inflow_outflow(
         self, area: Given, filters: Filters = ALL_WORKERS, *, errors: bool = False
@@ -135,10 +135,10 @@ class CommuteAnalyses(OpenedRelease):
             net_inflow=net,
             stay_of_living=n["stay"] / living if living else None,
             stay_of_employed=n["stay"] / employed if employed else None,
-            groups=counted.labeled("group", GROUPS, GROUPS.values(), list(n.values())),
+            groups=counted.label_rows("group", GROUPS, GROUPS.values(), list(n.values())),
             segments=counted.bands_by_group(counts),
         )
-        return self._answered(answer, errors)
+        return self._finish_answer(answer, errors)
 
     def paired(
         self,
@@ -173,10 +173,10 @@ class CommuteAnalyses(OpenedRelease):
             share_of_employed=n / employed if employed else None,
             median_mi=Miles(median_mi),
             bands=counted.bands(counts),
-            distances=counted.labeled("band", range(len(labels)), labels, bands),
+            distances=counted.label_rows("band", range(len(labels)), labels, bands),
             edges_mi=edges,
         )
-        return self._answered(answer, errors)
+        return self._finish_answer(answer, errors)
 
     def flow_matrix(
         self,
@@ -211,7 +211,7 @@ class CommuteAnalyses(OpenedRelease):
             homes=counted.unit_table(homes, margins[0]),
             works=counted.unit_table(works, margins[1]),
         )
-        return self._answered(answer, errors)
+        return self._finish_answer(answer, errors)
 
     def flow_matrix_parts(
         self,

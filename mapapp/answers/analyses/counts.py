@@ -154,7 +154,7 @@ def pair_table(
     return pandas.DataFrame(named | columns(part[2], total))
 
 
-def labeled(
+def label_rows(
     name: str, keys: Iterable[int | str], labels: Iterable[str], workers: Ints | list[int]
 ) -> pandas.DataFrame:
     """Return a table with a column of keys, called `name`, their labels, and worker columns."""

@@ -10,17 +10,23 @@ from typing import TYPE_CHECKING, Final
 import pandas
 
 from geodata.store.schema import COMMUTE_EDGES_MI
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers.analyses.cross_table import ALL, KEYS, CrossTable
 from mapapp.answers.analyses.entry import BarsEntry, Entry, NumberEntry, PageTable, TableEntry, WideTable
 from mapapp.answers.analyses.grids import ERROR, TOTAL, Limit
 from mapapp.answers.analyses.measures import Row
-from mapapp.answers.analyses.picks_of_numbers import Counts, PickOf, narrowed, of_area, with_values
+from mapapp.answers.analyses.picks_of_numbers import (
+    Counts,
+    PickOf,
+    narrow_to_bands,
+    narrow_to_values,
+    of_area,
+)
 from mapapp.answers.areas.areas import Areas
 from mapapp.answers.commutes.attributes import Attribute, in_sentence
 from mapapp.answers.commutes.pick import Pick
 from mapapp.answers.findings import sentences
-from mapapp.answers.findings.words import LEAST_WORKERS, capital, ranked, residents, share_text
+from mapapp.answers.findings.words import LEAST_WORKERS, capital, rank_rows, residents, share_text
 from mapapp.answers.records.certificate import NO_EDGE
 from mapapp.question.filters import CHARACTERISTICS
 
@@ -192,7 +198,7 @@ def counts_by_key(answer: CrossTable) -> dict[tuple[str, ...], tuple[int, float]
     return counts
 
 
-def _with_all(attribute: Attribute) -> list[tuple[str, str]]:
+def _values_and_all(attribute: Attribute) -> list[tuple[str, str]]:
     """Return code and label of every value, and of all of them together."""
     return [*zip(attribute.codes, attribute.labels, strict=True), (ALL, "All")]
 
@@ -209,19 +215,19 @@ def _cells(
 
 
 def _columns(answer: CrossTable, layout: Layout) -> list[tuple[str, str]]:
-    return [(ALL, "Workers")] if layout.column is None else _with_all(answer.attributes[layout.column])
+    return [(ALL, "Workers")] if layout.column is None else _values_and_all(answer.attributes[layout.column])
 
 
 def wide_table(answer: CrossTable) -> WideTable:
     """Return a cross table as the page shows it: with a heading for each value of the first of three attributes."""
     layout, counts = layout_of(answer.attributes), counts_by_key(answer)
     columns = _columns(answer, layout)
-    groups = [("", "")] if layout.group is None else _with_all(answer.attributes[layout.group])
+    groups = [("", "")] if layout.group is None else _values_and_all(answer.attributes[layout.group])
     rows: list[tuple[str, str, list[tuple[int, float]]]] = []
     for code, label in groups:
         if layout.group is not None:
             rows.append((f"{answer.attributes[layout.group].title}: {label}", "", []))
-        for value, name in _with_all(answer.attributes[layout.row]):
+        for value, name in _values_and_all(answer.attributes[layout.row]):
             chosen = {layout.row: value} | ({} if layout.group is None else {layout.group: code})
             rows.append((name, "", _cells(layout, chosen, [key for key, _ in columns], counts)))
     return WideTable(
@@ -235,8 +241,8 @@ def grid(answer: CrossTable, limit: Limit | None = None) -> pandas.DataFrame:
     """Return a cross table with two sides and totals, as text, CSV, workbooks, and reports show it."""
     layout, counts = layout_of(answer.attributes), counts_by_key(answer)
     columns = _columns(answer, layout)
-    groups = [("", "")] if layout.group is None else _with_all(answer.attributes[layout.group])
-    rows = _with_all(answer.attributes[layout.row])
+    groups = [("", "")] if layout.group is None else _values_and_all(answer.attributes[layout.group])
+    rows = _values_and_all(answer.attributes[layout.row])
     keys = [(group, row) for group in groups for row in rows]
     by_heading: dict[str, object] = {}
     if layout.group is not None:
@@ -274,7 +280,7 @@ def _pick_of(answer: CrossTable, pick: Pick) -> PickOf:
                 bands[name] = int(code)
             else:
                 values.append(f"{name}:{code}")
-        return with_values(narrowed(pick, bands), values)
+        return narrow_to_values(narrow_to_bands(pick, bands), values)
 
     return of_row
 
@@ -286,7 +292,7 @@ def _counts(areas: Areas, answer: CrossTable) -> Counts:
 
 
 def _titles(answer: CrossTable) -> str:
-    return listed([in_sentence(attribute.title) for attribute in answer.attributes])
+    return list_names([in_sentence(attribute.title) for attribute in answer.attributes])
 
 
 def _title(answer: CrossTable) -> str:
@@ -311,7 +317,7 @@ def _findings(answer: CrossTable) -> tuple[str, ...]:
     n = answer.workers.value
     if n < LEAST_WORKERS:
         return first
-    rows = ranked(answer.cells.sort_values("workers", ascending=False, kind="stable"), "label")
+    rows = rank_rows(answer.cells.sort_values("workers", ascending=False, kind="stable"), "label")
     share = share_text(rows[0].workers, n, rows[0].error)
     compared = compared_distances(answer)
     first = (*first, compared) if compared else first

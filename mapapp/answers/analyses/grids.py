@@ -102,7 +102,9 @@ def of_flow_matrix(answer: FlowMatrix, limit: Limit | None = None) -> pandas.Dat
     columns: dict[str, object] = {"Live in": [*homes["name"], TOTAL]}
     if limit is None:
         columns["Identifier"] = [*homes["unit_id"], ""]
-    for place, name in enumerate(_apart(works["name"].tolist(), works["unit_id"].tolist(), list(columns))):
+    for place, name in enumerate(
+        _make_unique(works["name"].tolist(), works["unit_id"].tolist(), list(columns))
+    ):
         columns[name] = counts[:, place]
     columns[TOTAL] = counts[:, -1]
     return pandas.DataFrame(columns)
@@ -115,7 +117,7 @@ def matrix(
 
     Units beyond the limit are one row, or one column, whose `kind` is "other".
     """
-    homes, works = _ordered(answer)
+    homes, works = _order_units(answer)
     most = limit or Limit(len(homes), len(works))
     if limit is None and len(homes) * len(works) > MOST_CELLS:
         raise UsageError(
@@ -134,12 +136,12 @@ def matrix(
     counts[-1] = counts.sum(axis=0)
     counts[:, -1] = counts.sum(axis=1)
     is_short = limit is not None
-    return counts, _named(homes, n_rows, short=is_short), _named(works, n_columns, short=is_short)
+    return counts, _name_units(homes, n_rows, short=is_short), _name_units(works, n_columns, short=is_short)
 
 
 def units_at(answer: FlowMatrix, limit: Limit) -> tuple[list[pandas.DataFrame], list[pandas.DataFrame]]:
     """Return the home units of each row and the work units of each column of :func:`matrix`, without the totals."""
-    homes, works = _ordered(answer)
+    homes, works = _order_units(answer)
     return _split(homes, limit.rows), _split(works, limit.columns)
 
 
@@ -154,7 +156,7 @@ def _n_alone(n_units: int, most: int) -> int:
     return n_units if n_units <= most else most - 1
 
 
-def _ordered(answer: FlowMatrix) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+def _order_units(answer: FlowMatrix) -> tuple[pandas.DataFrame, pandas.DataFrame]:
     """Return the units of both ends; if both have one layer, in one order, homes without workplaces last."""
     homes, works = answer.homes, answer.works
     if answer.home_layer != answer.work_layer:
@@ -164,12 +166,12 @@ def _ordered(answer: FlowMatrix) -> tuple[pandas.DataFrame, pandas.DataFrame]:
     n_both = {key: place for place, key in enumerate(order)}
     has_jobs = set(zip(works["kind"], works["unit_id"], strict=True))
 
-    def placed(margin: pandas.DataFrame) -> pandas.DataFrame:
+    def place_margin(margin: pandas.DataFrame) -> pandas.DataFrame:
         keys = list(zip(margin["kind"], margin["unit_id"], strict=True))
         by = sorted(range(len(keys)), key=lambda at: (keys[at] not in has_jobs, n_both[keys[at]]))
         return margin.iloc[by]
 
-    return placed(homes), placed(works)
+    return place_margin(homes), place_margin(works)
 
 
 def _keys(kinds: pandas.Series, ids: pandas.Series) -> list[tuple[str, str]]:
@@ -183,7 +185,7 @@ def _places(units: pandas.DataFrame, most: int) -> tuple[pandas.Series, int]:
     return pandas.Series(place, index=index), min(len(units), most)
 
 
-def _named(units: pandas.DataFrame, n_places: int, *, short: bool) -> pandas.DataFrame:
+def _name_units(units: pandas.DataFrame, n_places: int, *, short: bool) -> pandas.DataFrame:
     names = units["name"].tolist()
     if short:
         names = spoken_names(names)
@@ -195,7 +197,7 @@ def _named(units: pandas.DataFrame, n_places: int, *, short: bool) -> pandas.Dat
     return pandas.concat([all_units.head(n_places - 1), rest], ignore_index=True)
 
 
-def _apart(names: Sequence[str], ids: Sequence[str], taken: Sequence[str]) -> list[str]:
+def _make_unique(names: Sequence[str], ids: Sequence[str], taken: Sequence[str]) -> list[str]:
     """Return unique column names: a repeated name gets its identifier."""
     n_same = Counter([*names, *taken, TOTAL])
     return [

@@ -147,14 +147,14 @@ def notes_on(coverage: tuple[Note, ...], *, n_left_out: int) -> tuple[Note, ...]
 
 
 def _counts(areas: Areas, answer: JobBalance) -> Counts:
-    blocks = areas.with_workplaces(areas.select(answer.about.area_text).blocks)
+    blocks = areas.keep_workplaces(areas.select(answer.about.area_text).blocks)
     kept = kept_by(answer)
     residents = Pick(home=blocks, filters=kept)
     numbers = {"workers": residents, "jobs": Pick(work=blocks, filters=kept)}
     return numbers, {"units": by_unit(residents, "home", areas.units(answer.layer))}
 
 
-def _with_ratio_errors(answer: JobBalance) -> JobBalance:
+def _add_ratio_errors(answer: JobBalance) -> JobBalance:
     units = answer.units
     residents = units["workers"].to_numpy(np.float64)
     error = (
@@ -266,7 +266,7 @@ ENTRY: Final = Entry(
     counts=_counts,
     findings=_findings,
     asked="jobs_per_resident",
-    with_derived_errors=_with_ratio_errors,
+    with_derived_errors=_add_ratio_errors,
     numbers=(
         NumberEntry("jobs", "Jobs in the area", tile="jobs in the area", unit="jobs"),
         NumberEntry(

@@ -131,22 +131,22 @@ def _of_two_areas(areas: Areas, answer: Result) -> Pick:
 
 def by_band(pick: Pick) -> PickOf:
     """Return the picks of rows with ``characteristic`` and ``band``."""
-    return lambda row: narrowed(pick, {row.characteristic: row.band})
+    return lambda row: narrow_to_bands(pick, {row.characteristic: row.band})
 
 
 def _by_segment(pick: Pick) -> PickOf:
     """Return the picks of rows with ``age``, ``earnings`` and ``industry``; band 0 is every band."""
-    return lambda row: narrowed(
+    return lambda row: narrow_to_bands(
         pick, {name: band for name in CHARACTERISTICS if (band := getattr(row, name))}
     )
 
 
 def by_value(pick: Pick) -> PickOf:
     """Return the picks of rows with ``attribute`` and ``code``."""
-    return lambda row: with_values(pick, [f"{row.attribute}:{row.code}"])
+    return lambda row: narrow_to_values(pick, [f"{row.attribute}:{row.code}"])
 
 
-def with_values(pick: Pick, values: Iterable[str]) -> Pick:
+def narrow_to_values(pick: Pick, values: Iterable[str]) -> Pick:
     """Return a pick narrowed to one value of some further attributes; an empty pick if a filter excludes one."""
     kept = list(pick.filters.attributes)
     for value in values:
@@ -158,7 +158,7 @@ def with_values(pick: Pick, values: Iterable[str]) -> Pick:
     return replace(pick, filters=replace(pick.filters, attributes=tuple(kept)))
 
 
-def narrowed(pick: Pick, wanted: dict[str, int]) -> Pick:
+def narrow_to_bands(pick: Pick, wanted: dict[str, int]) -> Pick:
     """Return the pick narrowed to these bands; an empty pick if it excludes one of them."""
     kept = {name: getattr(pick.filters, name) or BANDS for name in CHARACTERISTICS}
     if any(band not in kept[name] for name, band in wanted.items()):

@@ -23,7 +23,7 @@ from geodata.store.characteristic_groups import (
     segments_of,
 )
 from geodata.store.store import Store
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers.analyses.about import Note
 from mapapp.answers.analyses.counts import cautions
 from mapapp.answers.areas.selection import Selected
@@ -130,7 +130,7 @@ class AreaCounts:
         self._places, self._side, self.segments = places, side, segments
         if places.is_empty:
             raise UsageError(f"this publication has no counts of LODES characteristics (WAC, RAC); {_HOW}")
-        self._states, self._lacking = self._covered(places.states_of(chosen))
+        self._states, self._lacking = self._split_covered(places.states_of(chosen))
         self.files = [
             file for name in segments for file in places.files(side, name) if file["state"] in self._states
         ]
@@ -162,7 +162,7 @@ class AreaCounts:
 
     def jobs(self, codes: tuple[str, ...] = (TOTAL,)) -> Ints:
         """Return the jobs of each code in the area; codes follow each other."""
-        parts = [self._of(name, codes).by_code(self.inside) for name in self.segments]
+        parts = [self._of(name, codes).sum_by_code(self.inside) for name in self.segments]
         summed: Ints = np.sum(parts, axis=0)
         return summed
 
@@ -170,7 +170,7 @@ class AreaCounts:
         """Return the blocks in the area that have jobs of a code, and how many, for each segment."""
         jobs = []
         for name in self.segments:
-            block, count = self._of(name, codes).of_code(code)
+            block, count = self._of(name, codes).blocks_of_code(code)
             is_inside = self.inside[block]
             jobs.append(PlaceJobs(block[is_inside], count[is_inside]))
         return jobs
@@ -196,14 +196,14 @@ class AreaCounts:
     def _across(self, of_files: str, of_columns: str) -> Ints | None:
         """Return the jobs by the segments of one attribute and the columns of another: int64[3, 3]."""
         segments = segments_of(of_files, (1, 2, 3))
-        if any(self._missing(state, segments) for state in self._states):
+        if any(self._first_missing(state, segments) for state in self._states):
             return None
         columns = [BANDS[name].codes for name in segments_of(of_columns, (1, 2, 3))]
         group = next(group for group in GROUPS if columns[0][0] in group.codes)
         rows = []
         for name in segments:
             jobs = dict(
-                zip(group.codes, self._of(name, group.codes).by_code(self.inside).tolist(), strict=True)
+                zip(group.codes, self._of(name, group.codes).sum_by_code(self.inside).tolist(), strict=True)
             )
             rows.append([sum(jobs[code] for code in codes) for codes in columns])
         return np.array(rows, dtype=np.int64)
@@ -213,7 +213,7 @@ class AreaCounts:
         """Where the counts are from, in sentences."""
         names = sorted(str(file["file"]) for file in self.files)
         more = f" and {len(names) - 3} more" if len(names) > 4 else ""
-        shown = ", ".join(names[:3]) + more if more else listed(names)
+        shown = ", ".join(names[:3]) + more if more else list_names(names)
         said = " ".join(["LODES", _FILES[self._side], *([str(self.year)] if self.year else [])])
         jobs = f", job type {self.job_type}" if self.job_type else ""
         return f"Source: {said}{jobs} ({shown}). Counts are copied as published; nothing is drawn."
@@ -237,7 +237,7 @@ class AreaCounts:
             Note(NOT_PUBLISHED, f"{self._not_published(titles)}: {why}.") for why, titles in reasons.items()
         ]
         if self._lacking:
-            names = listed([state_name(state) for state in self._lacking])
+            names = list_names([state_name(state) for state in self._lacking])
             kind = FILE_KINDS[self._side]
             those = "that state" if len(self._lacking) == 1 else "those states"
             what = "Jobs in" if self._side == "work" else "Jobs of residents of"
@@ -259,12 +259,12 @@ class AreaCounts:
         verb = "is" if len(titles) == 1 else "are"
         files = " ".join([f"{FILE_KINDS[self._side]} files", *(["of", str(self.year)] if self.year else [])])
         jobs = f" for job type {self.job_type}" if self.job_type else ""
-        return f"{listed(titles)} {verb} not published in {files}{jobs}"
+        return f"{list_names(titles)} {verb} not published in {files}{jobs}"
 
     def _of(self, segment: str, codes: tuple[str, ...]) -> SegmentCells:
         return self._places.cells(self._side, segment, codes)
 
-    def _missing(self, state: str, segments: Sequence[str]) -> str:
+    def _first_missing(self, state: str, segments: Sequence[str]) -> str:
         """Return the first of some segments of which there is no file of a state; empty if there are all."""
         return next(
             (
@@ -275,7 +275,7 @@ class AreaCounts:
             "",
         )
 
-    def _covered(self, states: list[str]) -> tuple[list[str], list[str]]:
+    def _split_covered(self, states: list[str]) -> tuple[list[str], list[str]]:
         """Return the states of the area that have the files, and those that have none.
 
         Raises
@@ -283,8 +283,8 @@ class AreaCounts:
         UsageError
             No state has them, or a state has only some of them.
         """
-        whole = [state for state in states if not self._missing(state, [ALL_WORKERS])]
-        lacking = {state: name for state in states if (name := self._missing(state, self.segments))}
+        whole = [state for state in states if not self._first_missing(state, [ALL_WORKERS])]
+        lacking = {state: name for state in states if (name := self._first_missing(state, self.segments))}
         wrong = [state for state in whole if state in lacking] or (
             states[:1] if len(lacking) == len(states) else []
         )
@@ -317,10 +317,10 @@ def class_rows(counts: AreaCounts) -> pandas.DataFrame:
             for code, label, n in zip(group.codes, group.labels, jobs.tolist(), strict=True)
         ]
     names = ["attribute", "title", "code", "label", "workers", "share"]
-    return with_cautions(pandas.DataFrame(rows, columns=names))
+    return add_cautions(pandas.DataFrame(rows, columns=names))
 
 
-def with_cautions(rows: pandas.DataFrame) -> pandas.DataFrame:
+def add_cautions(rows: pandas.DataFrame) -> pandas.DataFrame:
     """Return rows of workers with the last two worker columns: published counts have cautions, but no error of ours."""
     return rows.assign(expected_error=np.nan, caution=cautions(rows["workers"].to_numpy(np.int64)))
 
@@ -354,7 +354,7 @@ def _segments(filters: Filters) -> tuple[str, ...]:
     kept = {name: tuple(getattr(filters, name)) for name in CHARACTERISTICS if getattr(filters, name)}
     if len(kept) > 1:
         raise UsageError(
-            f"published counts are filtered by one of age, earnings, and industry, not by {listed(list(kept))}; "
+            f"published counts are filtered by one of age, earnings, and industry, not by {list_names(list(kept))}; "
             "leave one out"
         )
     return next((segments_of(name, bands) for name, bands in kept.items()), (ALL_WORKERS,))

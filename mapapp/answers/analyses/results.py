@@ -524,7 +524,7 @@ def published_sides(before: Result, after: Result) -> tuple[bool, bool]:
 _Answer = TypeVar("_Answer", bound=Result)
 
 
-def with_fields(answer: _Answer, changed: Mapping[str, object]) -> _Answer:
+def replace_fields(answer: _Answer, changed: Mapping[str, object]) -> _Answer:
     """Return an answer with other values in the fields of these names."""
     fields: Mapping[str, Any] = changed  # which fields an answer has depends on its analysis
     return dataclasses.replace(answer, **fields)

@@ -18,7 +18,7 @@ from mapapp.base.errors import UsageError
 _REST_ERROR: Final = "rest_error"
 
 
-def with_rest_errors(table: pandas.DataFrame, rows: int, errors: dict[str, float]) -> pandas.DataFrame:
+def note_rest_errors(table: pandas.DataFrame, rows: int, errors: dict[str, float]) -> pandas.DataFrame:
     """Return a table that knows the expected error of each sum of :func:`rest_of`, by its kind."""
     copy = table.copy(deep=False)
     copy.attrs = {**table.attrs, _REST_ERROR: {rows: errors}}
@@ -54,7 +54,7 @@ def shortened(table: pandas.DataFrame, rows: int, name: str = "All other") -> pa
     """Return the first `rows` rows of a table of workers, and one row for each kind of row in the rest.
 
     Rows that are sums have the kind "other". Their errors are not independent, so such a row has an expected error only
-    if `with_rest_errors` gave the table one for the same rows.
+    if `note_rest_errors` gave the table one for the same rows.
 
     Raises
     ------

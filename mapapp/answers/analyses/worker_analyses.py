@@ -83,7 +83,7 @@ class WorkerAnalyses(OpenedRelease):
             margins=counted.margins(counts),
             attributes=self._by_attribute(Pick.at(side, chosen.blocks, filters)),
         )
-        return self._answered(answer, errors)
+        return self._finish_answer(answer, errors)
 
     def characteristics(
         self,
@@ -130,7 +130,7 @@ class WorkerAnalyses(OpenedRelease):
             classes=class_rows(published),
             two_way=two_way_rows(published),
         )
-        return self._answered(answer, errors)
+        return self._finish_answer(answer, errors)
 
     def published_profile(
         self, area: Given = EVERYTHING, *, side: Side = "work"
@@ -184,7 +184,7 @@ class WorkerAnalyses(OpenedRelease):
             cells=cell_rows(attributes, counts),
             totals=total_rows(attributes, counts),
         )
-        return self._answered(answer, errors)
+        return self._finish_answer(answer, errors)
 
     def _published_together(
         self, chosen: Selected, side: Side, filters: Filters, names: tuple[str, ...], counts: Ints
@@ -250,7 +250,7 @@ class WorkerAnalyses(OpenedRelease):
             workers=counted.number(int(n.sum())),
             units=pandas.DataFrame(table),
         )
-        return self._answered(answer, errors)
+        return self._finish_answer(answer, errors)
 
     def job_balance(
         self,
@@ -265,7 +265,7 @@ class WorkerAnalyses(OpenedRelease):
         Blocks whose jobs the release does not have are left out, with their residents; the answer says so.
         """
         chosen = self._select(area)
-        blocks = self.areas.with_workplaces(chosen.blocks)
+        blocks = self.areas.keep_workplaces(chosen.blocks)
         units = self._layer(layer, "work", here=chosen)
         jobs, residents, table = balance_units(self.flows, units, blocks, filters)
         n_counted = len(self.areas.places) if blocks is None else len(blocks)
@@ -279,4 +279,4 @@ class WorkerAnalyses(OpenedRelease):
             jobs_per_resident=ratio_of(jobs, workers),
             units=table,
         )
-        return self._answered(answer, errors)
+        return self._finish_answer(answer, errors)

@@ -53,26 +53,26 @@ class AreaNames:
         If nothing matches and `near` is true, return what may be meant.
         """
         matches = self._index.find(text, limit, near=near)
-        return self._listed(matches.rows), matches.is_guess
+        return self._list_areas(matches.rows), matches.is_guess
 
     def meant_by(self, text: str) -> list[Area]:
         """Return the areas that people most likely mean by a name, with or without a state: usually one."""
-        rows = self._index.called(text)
+        rows = self._index.find_called(text)
         best = min((self._ranks[row] for row in rows), default=None)
-        return self._listed(row for row in sorted(rows) if self._ranks[row] == best)
+        return self._list_areas(row for row in sorted(rows) if self._ranks[row] == best)
 
     def longest_at(self, words: Sequence[str], first: int) -> tuple[list[Area], int]:
         """Return the areas with the longest name that starts at a word, and how many words it takes up."""
         rows, count = self._index.longest_at(words, first)
-        return self._listed(rows), count
+        return self._list_areas(rows), count
 
     def named(self, words: Sequence[str]) -> list[Area]:
         """Return the areas that have a name with exactly these words."""
-        return self._listed(self._index.named(words))
+        return self._list_areas(self._index.named(words))
 
     def spelled_like(self, words: Sequence[str]) -> list[Area]:
         """Return the areas whose name some words almost spell."""
-        return self._listed(self._index.spelled_like(words))
+        return self._list_areas(self._index.spelled_like(words))
 
     def with_key(self, key: str) -> Area | None:
         """Return the area with a key; None without one."""
@@ -82,7 +82,7 @@ class AreaNames:
     def _by_key(self) -> dict[str, Area]:
         return {area.key: area for area in self.areas}
 
-    def _listed(self, rows: Iterable[int]) -> list[Area]:
+    def _list_areas(self, rows: Iterable[int]) -> list[Area]:
         return [self.areas[row] for row in rows]
 
 
@@ -145,7 +145,7 @@ class Areas(ReleaseUnits):
         if area is not None:
             return area
         if not isinstance(key, str) or _is_written(key):
-            raise self._unknown(str(key), str(key).rpartition(":")[2])
+            raise self._unknown_area(str(key), str(key).rpartition(":")[2])
         return self._unit_named(key)
 
     def search(self, text: str | int, limit: int = 12, *, near: bool = False) -> list[Area]:
@@ -226,17 +226,18 @@ class Areas(ReleaseUnits):
         """
         if _is_written(text):
             return ""
-        chosen, wanted = self._unit_named(text), _folded(text)
-        others = [area for area in self._whole_search(text) if _folded(base_name(area.names[0])) == wanted]
+        chosen, wanted = self._unit_named(text), _fold_text(text)
+        others = [area for area in self._whole_search(text) if _fold_text(base_name(area.names[0])) == wanted]
         rest = [area for area in others if area != chosen]
         if not rest:
             return ""
         more = f"; and {len(rest) - _SHOWN} more" if len(rest) > _SHOWN else ""
-        return f"area {text[:60]!r}: using {_listed([chosen])}; other areas with that name: {_listed(rest)}{more}"
+        listed = f"{_join_names(rest)}{more}"
+        return f"area {text[:60]!r}: using {_join_names([chosen])}; other areas with that name: {listed}"
 
     def _unit_named(self, text: str) -> Area:
-        wanted, matches = _folded(text), self._whole_search(text)
-        full = [area for area in matches if wanted in map(_folded, _long_names(area))]
+        wanted, matches = _fold_text(text), self._whole_search(text)
+        full = [area for area in matches if wanted in map(_fold_text, _long_names(area))]
         # "Providence city" is not the "Providence City" of another layer.
         exact = [area for area in full if text.strip() in _long_names(area)]
         same = exact or full or self.names.meant_by(text)
@@ -245,15 +246,15 @@ class Areas(ReleaseUnits):
         if matches:
             many = same or matches
             raise UsageError(
-                f"area {text[:60]!r}: {len(many):,} units have that name, such as {_listed(many)}; give one of them"
+                f"area {text[:60]!r}: {len(many):,} units have that name, such as {_join_names(many)}; give one of them"
             )
-        raise self._unknown(text, text)
+        raise self._unknown_area(text, text)
 
-    def _unknown(self, text: str, words: str) -> UsageError:
+    def _unknown_area(self, text: str, words: str) -> UsageError:
         """Return the error about an area that is not here, with the names nearest to some words."""
         near = self.search(words, near=True) if words else []
         remedy = (
-            f"the nearest {'names are' if len(near) > 1 else 'name is'} {_listed(near)}"
+            f"the nearest {'names are' if len(near) > 1 else 'name is'} {_join_names(near)}"
             if near
             else "give level:identifier, such as county:44007"
         )
@@ -268,12 +269,12 @@ def _is_written(text: str) -> bool:
     return ":" in text or text.strip() == EVERYTHING
 
 
-def _folded(text: str) -> str:
+def _fold_text(text: str) -> str:
     """Return a text in lower case with single spaces."""
     return " ".join(text.lower().split())
 
 
-def _listed(areas: list[Area]) -> str:
+def _join_names(areas: list[Area]) -> str:
     return "; ".join(f"{area.key} ({area.names[0]})" for area in areas[:_SHOWN])
 
 

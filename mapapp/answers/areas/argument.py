@@ -14,7 +14,7 @@ from mapapp.answers.areas.area import Area
 from mapapp.answers.areas.areas import Areas
 from mapapp.answers.areas.selection import Selected
 from mapapp.base.errors import UsageError
-from mapapp.question.area_text import Step, area_text, parse_area, part_of, widened
+from mapapp.question.area_text import Step, area_text, parse_area, part_of, widen_area
 
 Given: TypeAlias = Union[
     str, Area, Step, BaseGeometry, "Near", Sequence[Union[str, Area, Step, BaseGeometry, "Near"]]
@@ -87,7 +87,7 @@ def _steps(areas: Areas, given: object, notes: list[str]) -> tuple[Step, ...]:
     if isinstance(given, Near):
         if isinstance(given.of, BaseGeometry):
             return (Step("+", part_of(given.of, given.miles)),)
-        return widened(_steps(areas, given.of, notes), given.miles)
+        return widen_area(_steps(areas, given.of, notes), given.miles)
     if isinstance(given, Iterable) and not isinstance(given, (bytes, dict)):
         listed = list(given)
         if listed and all(isinstance(part, Step) for part in listed):

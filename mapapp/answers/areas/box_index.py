@@ -58,10 +58,10 @@ class BoxIndex:
         order = np.argsort(keys, kind="stable")
         return _Level(tile_deg, keys[order], positions[order].astype(np.int32))
 
-    def meeting(self, rectangle: Bounds) -> Positions:
+    def find_meeting(self, rectangle: Bounds) -> Positions:
         """Return positions of the boxes that meet a rectangle (west, south, east, north): ascending."""
         near = np.concatenate(
-            [np.empty(0, np.int32), *(self._near(level, rectangle) for level in self._levels)]
+            [np.empty(0, np.int32), *(self._boxes_near(level, rectangle) for level in self._levels)]
         )
         west, south, east, north = self._bounds
         meets = west.take(near) <= rectangle[2]
@@ -78,14 +78,14 @@ class BoxIndex:
         ]
         return float(self._bounds.shape[1] * sides[0] * sides[1])
 
-    def meeting_any(self, rectangles: Iterable[Bounds]) -> Positions:
+    def find_meeting_any(self, rectangles: Iterable[Bounds]) -> Positions:
         """Return positions of the boxes that meet any of some rectangles: ascending."""
         mark = np.zeros(self._bounds.shape[1], dtype=np.bool_)
         for rectangle in rectangles:
-            mark[self.meeting(rectangle)] = True
+            mark[self.find_meeting(rectangle)] = True
         return np.flatnonzero(mark)
 
-    def _near(self, level: _Level, rectangle: Bounds) -> npt.NDArray[np.int32]:
+    def _boxes_near(self, level: _Level, rectangle: Bounds) -> npt.NDArray[np.int32]:
         """Return the boxes of a level in the tiles of a rectangle, and in the tiles west and south of those."""
         corners = (np.array(rectangle).reshape(2, 2) - self._origin) / level.tile_deg
         first, last = np.clip(np.floor(corners), -1, self._stride - 1).astype(np.int64)

@@ -68,7 +68,9 @@ class Cells:
             index, bounds, block = self._index, self._bounds, self._block
         bounds_of_shape: Bounds = tuple(shapely.bounds(shape).tolist())
         is_large = index.n_expected(bounds_of_shape) > _MANY
-        near = index.meeting_any(border_boxes(shape)) if is_large else index.meeting(bounds_of_shape)
+        near = (
+            index.find_meeting_any(border_boxes(shape)) if is_large else index.find_meeting(bounds_of_shape)
+        )
         near = near[near_border(shape, bounds[:, near])]
         shapes = self._shapes(near)
         shapely.prepare(shape)
@@ -92,7 +94,7 @@ class Cells:
         """
         with self._lock:
             index, bounds, block = self._index, self._bounds, self._block
-        near = index.meeting_any(boxes)
+        near = index.find_meeting_any(boxes)
         near = near[cuts(shapely.box(*bounds[:, near]))]
         return np.asarray(block[near[cuts(self._shapes(near))]])
 

@@ -18,7 +18,7 @@ import pandas
 import shapely
 
 from geodata.errors import StoreError
-from geodata.store.atomic_writes import writing_beside
+from geodata.store.atomic_writes import write_beside
 from geodata.store.store import Store
 from mapapp.answers.areas.layer_units import TABLES
 from mapapp.answers.areas.units import ReleaseUnits
@@ -41,7 +41,7 @@ _AT_ONCE: Final = 64
 """Groups of one call: one that is no coverage makes GEOS start again with the others of its call."""
 
 
-def joined(shapes: Shapes, group: Codes) -> tuple[Shapes, Codes]:
+def join_shapes(shapes: Shapes, group: Codes) -> tuple[Shapes, Codes]:
     """Unite the shapes of each group.
 
     Parameters
@@ -72,19 +72,19 @@ def joined(shapes: Shapes, group: Codes) -> tuple[Shapes, Codes]:
     return united, group[first]
 
 
-def dissolved(shapes: Shapes, group: Codes) -> tuple[Shapes, Codes]:
-    """As `joined`, without the slivers that rounding leaves between shapes."""
-    united, groups = joined(shapes, group)
-    return without_slivers(united), groups
+def dissolve_shapes(shapes: Shapes, group: Codes) -> tuple[Shapes, Codes]:
+    """As `join_shapes`, without the slivers that rounding leaves between shapes."""
+    united, groups = join_shapes(shapes, group)
+    return remove_slivers(united), groups
 
 
-def without_slivers(shapes: Shapes) -> Shapes:
+def remove_slivers(shapes: Shapes) -> Shapes:
     """Leave out parts and holes of polygons that are as small as rounding makes them."""
     part, row = shapely.get_parts(shapes, return_index=True)
     kept = shapely.area(part) > _SLIVER_DEG2
     part, row = part[kept], row[kept]
     for at in np.flatnonzero(shapely.get_num_interior_rings(part)):
-        part[at] = _without_small_holes(part[at])
+        part[at] = _fill_small_holes(part[at])
     rows, first, size = np.unique(row, return_index=True, return_counts=True)
     result = np.full(shapes.size, shapely.MultiPolygon(), dtype=object)
     result[rows] = part[first]
@@ -108,7 +108,7 @@ def _coverage_unions(shapes: Shapes, size: npt.NDArray[np.int64]) -> Shapes:
     return united
 
 
-def _without_small_holes(polygon: shapely.Geometry) -> shapely.Geometry:
+def _fill_small_holes(polygon: shapely.Geometry) -> shapely.Geometry:
     rings = shapely.get_rings(polygon)
     kept = shapely.area(shapely.polygons(rings[1:])) > _SLIVER_DEG2
     return polygon if kept.all() else shapely.polygons(rings[0], rings[1:][kept])
@@ -147,7 +147,7 @@ class Outlines:
         if not shapes.size:
             return None
         # Tracts have corners of their own along their borders, so the pieces are no coverage.
-        return without_slivers(np.array([shapely.union_all(shapes)]))[0]
+        return remove_slivers(np.array([shapely.union_all(shapes)]))[0]
 
     def _pieces(self, left: Blocks, group: Codes) -> tuple[Shapes, Codes]:
         """Return shapes of which the cells of each group of blocks consist, and the group of each."""
@@ -162,7 +162,7 @@ class Outlines:
             inside = counties[0][left[first[is_whole]]]
             # Shapes from one source and county share borders exactly; across counties they may not.
             parts.append(
-                _joined(
+                _join_parts(
                     shapely.from_wkb(shape[unit[is_whole]]), group[first[is_whole]], inside, counties[1].size
                 )
             )
@@ -173,7 +173,7 @@ class Outlines:
             watch.check()
             cells, there = self._units.cells.of_some_blocks(left[rows])
             blocks = left[rows][there]
-            parts.append(_joined(cells, group[rows][there], tracts[0][blocks], tracts[1].size))
+            parts.append(_join_parts(cells, group[rows][there], tracts[0][blocks], tracts[1].size))
         shapes, groups = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         return shapes, groups
 
@@ -190,13 +190,13 @@ class Outlines:
 
     def of_unit(self, level: str, unit_id: str) -> shapely.Geometry | None:
         """Return the published outline of a unit of a level in `TABLES`; None if it has none."""
-        wkb = self._published(level).get(unit_id)
+        wkb = self._read_published(level).get(unit_id)
         return None if wkb is None else shapely.from_wkb(wkb)
 
     def of_parts(self, level: str, blocks: Blocks) -> dict[str, shapely.Geometry]:
         """Return the union of the cells of some blocks by unit of a layer; units without cells are left out."""
         units = self._units.units(level)
-        shapes, rows = dissolved(*self._pieces(blocks, units.code[blocks].astype(np.int64)))
+        shapes, rows = dissolve_shapes(*self._pieces(blocks, units.code[blocks].astype(np.int64)))
         return dict(zip(units.rows["unit_id"].to_numpy(dtype=object)[rows].tolist(), shapes, strict=True))
 
     def of_layer(self, level: str) -> dict[str, shapely.Geometry]:
@@ -206,30 +206,30 @@ class Outlines:
         does not wait for another layer.
         """
         if level in TABLES:
-            return _by_id(self._store.table(TABLES[level], [f"{level}_id", "geometry"]), f"{level}_id")
+            return _index_by_id(self._store.table(TABLES[level], [f"{level}_id", "geometry"]), f"{level}_id")
         with self._lock:
             lock = self._locks.setdefault(level, Lock())
-        with watch.held(lock):
-            kept = self._kept(level)
-            return _by_id(self._make(level) if kept is None else kept, "unit_id")
+        with watch.hold_lock(lock):
+            kept = self._read_kept(level)
+            return _index_by_id(self._make(level) if kept is None else kept, "unit_id")
 
     @cached_property
     def _wholes(self) -> list[tuple[Blocks, npt.NDArray[np.int64], Shapes]]:
         """Counties and tracts that replace their cells: code of each block; size and WKB, or b"", of each."""
         wholes = []
         for level in ("county", "tract"):
-            units, wkb = self._units.units(level), self._published(level)
+            units, wkb = self._units.units(level), self._read_published(level)
             rows = zip(units.rows["unit_id"], units.rows["kind"], strict=True)
             listed = [(wkb.get(unit_id) if kind == "unit" else None) or b"" for unit_id, kind in rows]
             total = units.rows["n_blocks"].to_numpy()
             wholes.append((units.code, total, np.array([*listed, None], dtype=object)[:-1]))
         return wholes
 
-    def _published(self, level: str) -> dict[str, bytes | None]:
+    def _read_published(self, level: str) -> dict[str, bytes | None]:
         """Return the published outlines of a level as WKB, by identifier; read once, when the first one is needed."""
         with self._lock:
             lock = self._locks.setdefault(f"published {level}", Lock())
-        with watch.held(lock):
+        with watch.hold_lock(lock):
             if level not in self._wkb:
                 shapes = self._store.table(TABLES[level], [f"{level}_id", "geometry"])
                 self._wkb[level] = dict(zip(shapes[f"{level}_id"], shapes.geometry.to_wkb(), strict=True))
@@ -243,13 +243,13 @@ class Outlines:
             shapes, there = self._units.cells.of_some_blocks(blocks)
             rows = units.code[blocks[there]].astype(np.int64)
         else:
-            shapes, rows = dissolved(*self._pieces(blocks, units.code[blocks].astype(np.int64)))
+            shapes, rows = dissolve_shapes(*self._pieces(blocks, units.code[blocks].astype(np.int64)))
         ids = units.rows["unit_id"].to_numpy()[rows]
         frame = geopandas.GeoDataFrame({"unit_id": ids}, geometry=shapes, crs=4326)
         self._keep(level, frame)
         return frame
 
-    def _kept(self, level: str) -> geopandas.GeoDataFrame | None:
+    def _read_kept(self, level: str) -> geopandas.GeoDataFrame | None:
         """Return a layer from disk; None if there is no undamaged file."""
         for file in self._folder.glob(f"outlines-{level}-*.parquet"):
             with suppress(OSError):
@@ -261,7 +261,7 @@ class Outlines:
         """Save a layer in a file named by its checksum; if the disk is full, skip it."""
         with (
             suppress(OSError, StoreError),
-            writing_beside(self._folder / f"outlines-{level}", replace=True) as partial,
+            write_beside(self._folder / f"outlines-{level}", replace=True) as partial,
         ):
             file = partial.folder / "outlines.parquet"
             frame.to_parquet(file, index=False, compression="zstd")
@@ -272,15 +272,15 @@ class Outlines:
                     former.unlink(missing_ok=True)
 
 
-def _joined(
+def _join_parts(
     shapes: Shapes, group: Codes, place: npt.NDArray[np.int32], n_places: int
 ) -> tuple[Shapes, Codes]:
     """Unite the shapes of each group that are in one place; return the unions, and the group of each."""
-    united, key = joined(np.asarray(shapes, dtype=object), group * n_places + place)
+    united, key = join_shapes(np.asarray(shapes, dtype=object), group * n_places + place)
     return united, key // n_places
 
 
-def _by_id(frame: pandas.DataFrame, column: str) -> dict[str, shapely.Geometry]:
+def _index_by_id(frame: pandas.DataFrame, column: str) -> dict[str, shapely.Geometry]:
     there = ~(frame.geometry.isna() | frame.geometry.is_empty)
     return dict(zip(frame[column][there], frame.geometry[there], strict=True))
 

@@ -147,23 +147,23 @@ class AreaSearch:
 
     def find(self, text: str, limit: int, *, near: bool = False) -> Found:
         """Find at most `limit` entries that have every word; without any, find similar ones if `near` is true."""
-        words = _typed(text)
+        words = _split_words(text)
         if text.strip() and not words:
             return Found(())
-        rows = self._ordered(words, limit)
+        rows = self._order_matches(words, limit)
         if len(rows) or not near:
             return Found(rows)
         for guess in self._guesses(words):
-            rows = self._ordered(guess, limit)
+            rows = self._order_matches(guess, limit)
             if len(rows):
                 return Found(rows, is_guess=True)
         return Found(())
 
-    def called(self, text: str) -> list[int]:
+    def find_called(self, text: str) -> list[int]:
         """Return the entries whose whole name, or name without legal description, this is, with or without a state."""
-        words = _typed(text)
-        has = self._having(words)
-        exact = [self._exact.get(form, []) for form in _without_state([_short(word) for word in words])]
+        words = _split_words(text)
+        has = self._mark_having(words)
+        exact = [self._exact.get(form, []) for form in _remove_state([_short(word) for word in words])]
         return list(dict.fromkeys(row for rows in exact for row in rows if has[row]))
 
     def named(self, words: Sequence[str]) -> list[int]:
@@ -210,11 +210,11 @@ class AreaSearch:
         if len(longest) * 2 > sum(map(len, near)):
             yield [longest]  # "Warwick Mall", if some names begin with "Mall" but none has both words
 
-    def _ordered(self, words: list[str], limit: int) -> tuple[int, ...]:
+    def _order_matches(self, words: list[str], limit: int) -> tuple[int, ...]:
         """Return entries that have all words: those whose name this is, then those that begin so, then the others."""
-        has = self._having(words)
+        has = self._mark_having(words)
         rows: dict[int, None] = {}
-        for text in _without_state([_short(word) for word in words]):
+        for text in _remove_state([_short(word) for word in words]):
             rows |= dict.fromkeys(row for row in self._exact.get(text, []) if has[row])
         for text in (" ".join(words), " ".join(map(_short, words))):
             first, last = bisect_left(self._begins, text), bisect_left(self._begins, text + _LAST)
@@ -223,7 +223,7 @@ class AreaSearch:
         rows |= dict.fromkeys(np.flatnonzero(has)[: limit + len(rows)].tolist())
         return tuple(rows)[:limit]
 
-    def _having(self, words: Sequence[str]) -> npt.NDArray[np.bool_]:
+    def _mark_having(self, words: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return which entries have all words."""
         has = np.ones(self._n, dtype=bool)
         for word in words:
@@ -248,7 +248,7 @@ class AreaSearch:
         return near[0] if near else word
 
 
-def _typed(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     """Return the words of what was typed; a letter with a period is a word."""
     plain = re.sub(r"\b([A-Za-z])\.", r"\1 ", text[:MAX_LETTERS])
     return list(folded_words(plain))[:MAX_WORDS]
@@ -275,7 +275,7 @@ def runs(words: Sequence[str], first: int, most: int) -> Iterator[tuple[Words, i
         yield tuple(name), position + 1 - first
 
 
-def _without_state(words: list[str]) -> list[str]:
+def _remove_state(words: list[str]) -> list[str]:
     """Return the words as a text, and without the state that is named at their end or at their beginning."""
     texts = [" ".join(words)]
     for state in _SHORT_STATES:
@@ -414,6 +414,6 @@ def _people_of(release: ReleaseUnits, level: str) -> dict[str, tuple[bool, float
     units = release.units(level)
     weights = release.places["population"].to_numpy(np.float64)
     people = np.bincount(units.code, weights=weights, minlength=len(units.rows))
-    covered = release.with_workplaces(np.arange(len(weights), dtype=np.int32))
+    covered = release.keep_workplaces(np.arange(len(weights), dtype=np.int32))
     jobs = np.bincount(units.code if covered is None else units.code[covered], minlength=len(units.rows))
     return dict(zip(units.rows["unit_id"], zip(jobs > 0, people.tolist(), strict=True), strict=True))

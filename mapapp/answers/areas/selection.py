@@ -16,7 +16,7 @@ import numpy.typing as npt
 import shapely
 
 from geodata.geography import corridors
-from geodata.geography.distance import EARTH_RADIUS_MI, distance_mi, on_sphere
+from geodata.geography.distance import EARTH_RADIUS_MI, distance_mi, place_on_sphere
 from mapapp.answers.areas.box_index import Bounds
 from mapapp.answers.areas.outlines import Outlines
 from mapapp.answers.areas.units import ReleaseUnits
@@ -107,15 +107,15 @@ class Selection:
             most = np.concatenate([part.within, part.cut])
             if step.sign == "&":
                 within, surely, maybe = (
-                    _kept(before, members)
+                    _restrict_mask(before, members)
                     for before, members in (
                         (within, part.within),
-                        (surely, _without(part.within, part.cut)),
+                        (surely, _leave_out(part.within, part.cut)),
                         (maybe, most),
                     )
                 )
                 continue
-            least = _without(part.within, part.cut)
+            least = _leave_out(part.within, part.cut)
             is_added = step.sign == "+"
             within[part.within] = is_added
             surely[least if is_added else most] = is_added
@@ -150,7 +150,7 @@ class Selection:
             return self._within_corridor(part)
         lon, lat, elsewhere = self._units.place_columns
         polygon = polygon_of(part)
-        near = self._units.place_index.meeting(_around(part, polygon))
+        near = self._units.place_index.find_meeting(_around(part, polygon))
         # A state outside the area is one unit; a shape must not select its single representative point.
         near = near[~elsewhere[near]]
         if isinstance(part, Circle):
@@ -166,7 +166,7 @@ class Selection:
         The cosine of the angle between two places says so in a third of the time, except within its rounding of a rim.
         """
         lon, lat, _ = self._units.place_columns
-        middle = on_sphere(part.lon_deg, part.lat_deg)
+        middle = place_on_sphere(part.lon_deg, part.lat_deg)
         x, y, z = (along[near] * at for along, at in zip(self._units.places_on_sphere, middle, strict=True))
         cosine = x + y + z
         limits = np.cos(np.array([part.outer_mi, part.inner_mi]) / EARTH_RADIUS_MI)
@@ -194,14 +194,14 @@ class Selection:
         boxes = reach.search_boxes()
         mark = np.zeros(len(lon), dtype=np.bool_)
         for box in boxes:
-            mark[self._units.place_index.meeting(box)] = True
+            mark[self._units.place_index.find_meeting(box)] = True
         near = np.flatnonzero(mark & ~elsewhere)
         inside: list[npt.NDArray[np.integer]] = [own]
         for some in np.array_split(near, near.size // _PLACES_AT_ONCE + 1):
             watch.check()
             inside.append(some[reach.holds(lon[some], lat[some])])
         cut = self._units.cells.cut_where(boxes, reach.cuts)
-        return _Members(np.unique(np.concatenate(inside)).astype(np.int32), _without(cut, own))
+        return _Members(np.unique(np.concatenate(inside)).astype(np.int32), _leave_out(cut, own))
 
     def _name(self, steps: Sequence[Step]) -> str:
         words = {"+": " and ", "-": " without ", "&": " within "}
@@ -227,11 +227,11 @@ class Selection:
         return {Box: "a drawn box", Shape: "a drawn shape", Everything: "everything"}[type(part)]
 
 
-def _without(blocks: Blocks, left_out: Blocks) -> Blocks:
+def _leave_out(blocks: Blocks, left_out: Blocks) -> Blocks:
     return blocks[~np.isin(blocks, left_out)] if left_out.size else blocks
 
 
-def _kept(mask: Mask, blocks: Blocks) -> Mask:
+def _restrict_mask(mask: Mask, blocks: Blocks) -> Mask:
     """Return the mask restricted to some blocks."""
     kept = np.zeros_like(mask)
     kept[blocks] = mask[blocks]

@@ -10,7 +10,7 @@ import numpy
 import numpy.typing as npt
 import pandas
 
-from geodata.geography.distance import on_sphere
+from geodata.geography.distance import place_on_sphere
 from geodata.store.store import Store
 from mapapp.answers.areas.area import Area
 from mapapp.answers.areas.box_index import BoxIndex
@@ -131,7 +131,7 @@ class ReleaseUnits:
         places: pandas.DataFrame = self._store.table("blocks", columns)
         return places
 
-    def with_workplaces(self, blocks: npt.NDArray[numpy.int32] | None) -> npt.NDArray[numpy.int32] | None:
+    def keep_workplaces(self, blocks: npt.NDArray[numpy.int32] | None) -> npt.NDArray[numpy.int32] | None:
         """Of some blocks, those whose jobs the release has; None for all blocks, as an argument and as the answer.
 
         States outside the imported area have none, and neither have states whose workplaces the release does not cover.
@@ -165,7 +165,7 @@ class ReleaseUnits:
     def places_on_sphere(self) -> npt.NDArray[numpy.float64]:
         """Each block's internal point on the unit sphere: float64[3, blocks]."""
         lon_deg, lat_deg, _ = self.place_columns
-        return on_sphere(lon_deg, lat_deg)
+        return place_on_sphere(lon_deg, lat_deg)
 
     @cached_property
     def population(self) -> npt.NDArray[numpy.integer]:

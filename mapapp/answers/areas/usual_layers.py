@@ -89,16 +89,16 @@ class UsualLayers:
     @property
     def named(self) -> str:
         """The layer that people name, however many units it has: towns or places, or else counties."""
-        return self._named(_View(self._units, self._covered()))
+        return self._choose_layer(_View(self._units, self._covered_blocks()))
 
     def _of(self, end: Side, here: Selected | None, there: Selected | None) -> str:
-        view = _View(self._units, self._in_view(end, here, there))
+        view = _View(self._units, self._blocks_in_view(end, here, there))
         # The first of those that fit equally well.
         return min(self._candidates(view), key=lambda layer: _misfit(view.people_of(layer)))
 
     def _candidates(self, view: _View) -> Iterator[str]:
         """Yield layers, those that people prefer first."""
-        named = self._named(view)
+        named = self._choose_layer(view)
         people, counties = (view.people_of(layer) for layer in (named, "county"))
         if people.sum() > (1 - MOST_PEOPLE) * counties.sum():
             yield named
@@ -108,7 +108,7 @@ class UsualLayers:
         if len(counties) > MOST:
             yield "state"
 
-    def _named(self, view: _View) -> str:
+    def _choose_layer(self, view: _View) -> str:
         states, people = view.units_of("state")
         ids = self._units.units("state").ids
         towns = people[[ids[row] in TOWN_STATES for row in states]]
@@ -116,24 +116,24 @@ class UsualLayers:
         is_there = wanted in self._units.columns and view.people_of(wanted).size > 0
         return wanted if is_there else "county"
 
-    def _in_view(self, end: Side, here: Selected | None, there: Selected | None) -> Blocks:
+    def _blocks_in_view(self, end: Side, here: Selected | None, there: Selected | None) -> Blocks:
         blocks = None
         if here is not None:
             blocks = here.blocks
         elif there is not None and there.blocks is not None:
-            blocks = self._near(there.blocks)
+            blocks = self._blocks_near(there.blocks)
         if blocks is not None:
             blocks = blocks[~self._units.place_columns[2][blocks]]
             if end == "work":
-                blocks = self._units.with_workplaces(blocks)
-        return self._covered() if blocks is None or not blocks.size else blocks
+                blocks = self._units.keep_workplaces(blocks)
+        return self._covered_blocks() if blocks is None or not blocks.size else blocks
 
-    def _covered(self) -> Blocks:
-        covered = self._units.with_workplaces(np.arange(len(self._units.places), dtype=np.int32))
+    def _covered_blocks(self) -> Blocks:
+        covered = self._units.keep_workplaces(np.arange(len(self._units.places), dtype=np.int32))
         assert covered is not None, "some blocks are given"
         return covered
 
-    def _near(self, blocks: Blocks) -> Blocks:
+    def _blocks_near(self, blocks: Blocks) -> Blocks:
         """Return the blocks in the box that extends `NEAR_MI` beyond some blocks, ignoring those outside the area."""
         lon, lat, elsewhere = self._units.place_columns
         inside = blocks[~elsewhere[blocks]]
@@ -146,7 +146,7 @@ class UsualLayers:
         up = NEAR_MI / _MI_PER_DEG
         wide = up / max(math.cos(math.radians((south + north) / 2)), 0.1)
         box = (west - wide, south - up, east + wide, north + up)
-        return self._units.place_index.meeting(box).astype(np.int32)
+        return self._units.place_index.find_meeting(box).astype(np.int32)
 
 
 class _View:

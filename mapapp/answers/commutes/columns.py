@@ -23,7 +23,7 @@ import numpy.typing as npt
 from geodata.store.schema import N_SEGMENTS
 from mapapp.answers.commutes import rows as commute_rows
 from mapapp.answers.commutes.attributes import Attribute
-from mapapp.answers.commutes.rows import DENSE, FAR, PART, Column, Ints, Rows, Runs, grouped, most_first
+from mapapp.answers.commutes.rows import DENSE, FAR, PART, Column, Ints, Rows, Runs, group_workers, most_first
 from mapapp.question.fields import Side
 
 Floats = npt.NDArray[np.float64]
@@ -154,11 +154,13 @@ class CommuteColumns:
             inside = np.zeros(self._n_blocks, dtype=np.bool_)
             inside[other_blocks] = True
             there = columns["home" if side == "work" else "work"]
-            rows = commute_rows.kept(rows, commute_rows.is_marked(inside, there, rows))
+            rows = commute_rows.keep_rows(rows, commute_rows.is_marked(inside, there, rows))
         if len(segments) < N_SEGMENTS:
-            rows = commute_rows.kept(rows, commute_rows.is_among(columns["segment"], rows, list(segments)))
+            rows = commute_rows.keep_rows(
+                rows, commute_rows.is_among(columns["segment"], rows, list(segments))
+            )
         for name, mark in values.items():
-            rows = commute_rows.kept(
+            rows = commute_rows.keep_rows(
                 rows, commute_rows.is_marked(mark, columns[attribute_column(name)], rows)
             )
         return PickedCommutes(columns, rows, side, self._n_blocks, self._several[side])
@@ -232,27 +234,27 @@ class PickedCommutes:
 
     def column(self, name: str) -> npt.NDArray[np.int64]:
         """Return a column of the picked commutes."""
-        values: npt.NDArray[np.int64] = self._picked(name)  # type: ignore[assignment]  # of any integer type
+        values: npt.NDArray[np.int64] = self._pick_column(name)  # type: ignore[assignment]  # of any integer type
         return values
 
     @property
     def distance_mi(self) -> Floats:
         """Distance of each commute."""
-        miles: Floats = self._picked("distance_mi")  # type: ignore[assignment]  # the only column of floats
+        miles: Floats = self._pick_column("distance_mi")  # type: ignore[assignment]  # the only column of floats
         return miles
 
-    def _picked(self, name: str) -> Column:
+    def _pick_column(self, name: str) -> Column:
         if isinstance(self._rows, slice):
             return self._columns[name][self._rows]
         if name not in self._read:
-            self._read[name] = commute_rows.at(self._columns[name], self._rows)
+            self._read[name] = commute_rows.take_rows(self._columns[name], self._rows)
         return self._read[name]
 
     def _parts(self, name: str) -> Iterator[Column]:
         """Yield a column in parts; those of many commutes are not all in memory."""
         if self.size > _MOST_READ and name not in self._read:
-            return commute_rows.in_parts(self._columns[name], self._rows)
-        column = self._picked(name)
+            return commute_rows.split_column(self._columns[name], self._rows)
+        column = self._pick_column(name)
         return (column[part] for part in commute_rows.parts(self.size))
 
     def _integers(self, name: str) -> Iterator[npt.NDArray[np.integer]]:
@@ -271,7 +273,7 @@ class PickedCommutes:
         workers: Ints = self._columns["workers"][commute_rows.numbers(rows, here)].astype(np.int64)
         return here, workers - 1
 
-    def _added(self, keys: Iterator[npt.NDArray[np.integer]], size: int) -> Ints:
+    def _sum_by_key(self, keys: Iterator[npt.NDArray[np.integer]], size: int) -> Ints:
         """Return the workers of each key; sums of whole numbers are exact far beyond those of any country.
 
         Most rows are one worker: to count these takes half the time of adding. Where there are many groups, those of
@@ -293,14 +295,14 @@ class PickedCommutes:
 
     def by_segment(self) -> Ints:
         """Return workers of each joint segment: int64[27]."""
-        return self._added(self._integers("segment"), N_SEGMENTS)
+        return self._sum_by_key(self._integers("segment"), N_SEGMENTS)
 
     def by_values(self, attributes: Sequence[Attribute]) -> Ints:
         """Return workers by the values of some attributes: int64, with one axis for each attribute."""
         shape = [attribute.size for attribute in attributes]
         values = zip(*(self._values(attribute) for attribute in attributes), strict=True)
         keys = (np.asarray(np.ravel_multi_index(part, shape)) for part in values)
-        return self._added(keys, math.prod(shape)).reshape(shape)
+        return self._sum_by_key(keys, math.prod(shape)).reshape(shape)
 
     def _values(self, attribute: Attribute) -> Iterator[npt.NDArray[np.integer]]:
         """Yield the position of the value of an attribute, in parts."""
@@ -332,11 +334,11 @@ class PickedCommutes:
         inside[blocks] = N_SEGMENTS
         pairs = zip(self._integers(end), self._integers("segment"), strict=True)
         keys = (inside.take(block) + segment for block, segment in pairs)
-        return self._added(keys, 2 * N_SEGMENTS).reshape(2, N_SEGMENTS)
+        return self._sum_by_key(keys, 2 * N_SEGMENTS).reshape(2, N_SEGMENTS)
 
     def by_block(self, end: Side) -> tuple[Blocks, Ints]:
         """Return the blocks with an `end`, ascending, and their numbers of workers."""
-        blocks, n = grouped(self.column(end), self.column("workers"), self._n_blocks)
+        blocks, n = group_workers(self.column(end), self.column("workers"), self._n_blocks)
         return blocks.astype(np.int32), n
 
     def by_block_and_segment(self, end: Side) -> tuple[Blocks, npt.NDArray[np.int8], Ints]:
@@ -346,10 +348,12 @@ class PickedCommutes:
             key = np.empty(block.size, dtype=np.int64)
             for part in commute_rows.parts(block.size):
                 key[part] = block[part] * np.int64(N_SEGMENTS) + segment[part]
-            keys, n = grouped(key, self.column("workers"), size)
+            keys, n = group_workers(key, self.column("workers"), size)
             return (keys // N_SEGMENTS).astype(np.int32), (keys % N_SEGMENTS).astype(np.int8), n
-        blocks, number = self._numbered(end)
-        key, n = grouped(number * N_SEGMENTS + segment, self.column("workers"), blocks.size * N_SEGMENTS)
+        blocks, number = self._number_blocks(end)
+        key, n = group_workers(
+            number * N_SEGMENTS + segment, self.column("workers"), blocks.size * N_SEGMENTS
+        )
         return blocks[key // N_SEGMENTS], (key % N_SEGMENTS).astype(np.int8), n
 
     def by_code_and_segment(self, end: Side, code: Blocks, n_codes: int) -> Ints:
@@ -357,13 +361,13 @@ class PickedCommutes:
         first = code * np.int32(N_SEGMENTS)
         pairs = zip(self._integers(end), self._integers("segment"), strict=True)
         keys = (first.take(block) + segment for block, segment in pairs)
-        return self._added(keys, n_codes * N_SEGMENTS).reshape(n_codes, N_SEGMENTS)
+        return self._sum_by_key(keys, n_codes * N_SEGMENTS).reshape(n_codes, N_SEGMENTS)
 
     def by_pair(self) -> tuple[Blocks, npt.NDArray[np.int8], Blocks, Ints]:
         """Return workers by workplace block, joint segment and home block: four arrays of equal length."""
         place = self.column("work").astype(np.int64) * N_SEGMENTS + self.column("segment")
         key = place * self._n_blocks + self.column("home")
-        keys, n = grouped(key, self.column("workers"), self._n_blocks**2 * N_SEGMENTS)
+        keys, n = group_workers(key, self.column("workers"), self._n_blocks**2 * N_SEGMENTS)
         place, home = keys // self._n_blocks, keys % self._n_blocks
         return (
             (place // N_SEGMENTS).astype(np.int32),
@@ -383,14 +387,14 @@ class PickedCommutes:
 
     def by_band(self, band: npt.NDArray[np.int8], n_bands: int) -> Ints:
         """Return workers by distance band."""
-        return self._added((band[part] for part in commute_rows.parts(self.size)), n_bands)
+        return self._sum_by_key((band[part] for part in commute_rows.parts(self.size)), n_bands)
 
     def by_mile_and_octant(self, side: Side) -> Ints:
         """Return workers by whole miles and octant, of which -1 is the last: int64[miles, 9], of all that occur."""
         if side not in self._ways:
             pairs = zip(self._integers("mile"), self._integers(f"octant_{side}"), strict=True)
             keys = (mile * np.int32(N_WAYS) + octant + np.int8(1) for mile, octant in pairs)
-            workers = self._added(keys, self._n_miles * N_WAYS).reshape(self._n_miles, N_WAYS)
+            workers = self._sum_by_key(keys, self._n_miles * N_WAYS).reshape(self._n_miles, N_WAYS)
             self._ways[side] = np.roll(workers, -1, axis=1)
         return self._ways[side]
 
@@ -399,7 +403,7 @@ class PickedCommutes:
         if self._ways:
             ways = next(iter(self._ways.values()))
             return np.asarray(ways.sum(axis=1))
-        return self._added(self._integers("mile"), self._n_miles)
+        return self._sum_by_key(self._integers("mile"), self._n_miles)
 
     @property
     def _n_miles(self) -> int:
@@ -427,7 +431,7 @@ class PickedCommutes:
     def by_cell(self, band: npt.NDArray[np.int8], n_bands: int, octant: Ints, n_octants: int) -> Ints:
         """Return workers by distance band and direction: int64[bands, n_octants]; octant -1 is the last."""
         slices = commute_rows.parts(self.size)
-        workers = self._added(
+        workers = self._sum_by_key(
             (_cells(band[part], octant[part], n_octants) for part in slices), n_bands * n_octants
         )
         return np.roll(workers.reshape(n_bands, n_octants), -1, axis=1)
@@ -436,16 +440,16 @@ class PickedCommutes:
         self, band: npt.NDArray[np.int8], n_bands: int, octant: Ints, n_octants: int
     ) -> tuple[Blocks, Ints, Ints, Ints]:
         """Return workers by workplace block, distance band and direction: four arrays of equal length."""
-        blocks, number = self._numbered("work")
+        blocks, number = self._number_blocks("work")
         n_cells = n_bands * n_octants
         key = number * n_cells + _cells(band, octant, n_octants)
-        keys, n = grouped(key, self.column("workers"), blocks.size * n_cells)
+        keys, n = group_workers(key, self.column("workers"), blocks.size * n_cells)
         cell = keys % n_cells
         return blocks[keys // n_cells], cell // n_octants, (cell - 1) % n_octants, n
 
     def by_workplace(self, *values: Floats | Ints) -> tuple[Blocks, list[Floats]]:
         """Return the workplace blocks and, for each of them, the sums of some values of the commutes."""
-        blocks, number = self._numbered("work")
+        blocks, number = self._number_blocks("work")
         return blocks, [np.bincount(number, column, blocks.size).astype(np.float64) for column in values]
 
     def by_step(self, steps_per_mile: float) -> tuple[Ints, Ints]:
@@ -454,7 +458,7 @@ class PickedCommutes:
         step = np.empty(miles.size, dtype=np.int32)
         for part in commute_rows.parts(miles.size):
             step[part] = miles[part] * steps_per_mile  # rounds down, as no distance is below 0
-        return grouped(step, self.column("workers"), int(step.max(initial=0)) + 1)
+        return group_workers(step, self.column("workers"), int(step.max(initial=0)) + 1)
 
     def within_mile(self, mile: int, ranks: Ints) -> Floats:
         """Return the distances of workers with distances from `mile` to `mile` + 1 miles, by their ranks, from 0."""
@@ -485,7 +489,7 @@ class PickedCommutes:
         if n_homes * n_works <= max(DENSE * self.size, 1 << 12):
             return most_first(self.by_codes(home_code, work_code))
         home, work = home_code[self.column("home")], work_code[self.column("work")]
-        key, n = grouped(home * np.int64(n_works) + work, self.column("workers"), n_homes * n_works)
+        key, n = group_workers(home * np.int64(n_works) + work, self.column("workers"), n_homes * n_works)
         order = np.argsort(-n, kind="stable")
         return key[order] // n_works, key[order] % n_works, n[order]
 
@@ -496,9 +500,9 @@ class PickedCommutes:
         first = home_code * number(size[1])
         pairs = zip(self._integers("home"), self._integers("work"), strict=True)
         keys = (first.take(home) + work_code.take(work) for home, work in pairs)
-        return self._added(keys, size[0] * size[1]).reshape(size)
+        return self._sum_by_key(keys, size[0] * size[1]).reshape(size)
 
-    def _numbered(self, end: Side) -> tuple[Blocks, Ints]:
+    def _number_blocks(self, end: Side) -> tuple[Blocks, Ints]:
         """Return the blocks with an `end`, ascending, and the number among these of each commute's block."""
         block = self.column(end)
         if end == self._side:
@@ -541,7 +545,7 @@ def _cells(band: npt.NDArray[np.int8], octant: Ints, n_octants: int) -> Ints:
 def _several_in(workers: Column, rows: Rows) -> Ints:
     """Return the places among some rows of those that are not one worker."""
     pairs = zip(
-        commute_rows.parts(commute_rows.n_of(rows)), commute_rows.in_parts(workers, rows), strict=True
+        commute_rows.parts(commute_rows.n_of(rows)), commute_rows.split_column(workers, rows), strict=True
     )
     here = [np.flatnonzero(part != 1) + places.start for places, part in pairs]
     return np.concatenate([np.empty(0, dtype=np.int64), *here])

@@ -73,7 +73,7 @@ class Flows:
 
     def of_pair(self, pick: Pick, edges_mi: Sequence[float]) -> tuple[Ints, Ints, float | None]:
         """Return workers by joint segment, int64[27], and by distance band, and their median distance in miles."""
-        picked = self._picked(pick)
+        picked = self._pick_commutes(pick)
         by_mile = picked.by_mile()
         bands = (
             _by_band(by_mile, edges_mi)
@@ -92,7 +92,7 @@ class Flows:
         """
         attributes = [self._attributes[name] for name in names]
         if any(attribute.is_further for attribute in attributes):
-            return self._picked(pick).by_values(attributes)
+            return self._pick_commutes(pick).by_values(attributes)
         cube = self.by_segment(pick).reshape([attribute.size for attribute in JOB_ATTRIBUTES])
         axes = [[attribute.name for attribute in JOB_ATTRIBUTES].index(name) for name in names]
         return np.asarray(np.einsum(cube, [0, 1, 2], axes))
@@ -107,20 +107,20 @@ class Flows:
         values : int64[n, attributes]
             Position of the value of each attribute of the publication.
         """
-        work, home, values = self._picked(pick).first_rows(first + n, tuple(self._attributes))
+        work, home, values = self._pick_commutes(pick).first_rows(first + n, tuple(self._attributes))
         return work[first:], home[first:], values[first:]
 
     def by_segment_within(self, pick: Pick, end: Side, blocks: Blocks) -> Ints:
         """Return workers with their `end` outside and within `blocks`, by joint segment: int64[2, 27]."""
-        return self._picked(_without_bands(pick)).by_segment_within(end, blocks) * is_kept(pick.filters)
+        return self._pick_commutes(_drop_bands(pick)).by_segment_within(end, blocks) * is_kept(pick.filters)
 
     def by_block(self, pick: Pick, end: Side) -> tuple[Blocks, Ints]:
         """Return the blocks with an `end` of the picked commutes, ascending, and their numbers of workers."""
-        return self._picked(pick).by_block(end)
+        return self._pick_commutes(pick).by_block(end)
 
     def by_block_and_segment(self, pick: Pick, end: Side) -> tuple[Blocks, npt.NDArray[np.int8], Ints]:
         """Return workers by the block of their `end` and by joint segment: three arrays of equal length."""
-        return self._picked(pick).by_block_and_segment(end)
+        return self._pick_commutes(pick).by_block_and_segment(end)
 
     def by_code_and_segment(self, pick: Pick, end: Side, code: Blocks, n_codes: int) -> Ints:
         """Return workers by the code of their block at an `end` and by joint segment: int64[codes, 27].
@@ -141,7 +141,7 @@ class Flows:
 
     def by_pair(self, pick: Pick) -> tuple[Blocks, npt.NDArray[np.int8], Blocks, Ints]:
         """Return workers by workplace block, joint segment and home block: four arrays of equal length."""
-        return self._picked(pick).by_pair()
+        return self._pick_commutes(pick).by_pair()
 
     def distances(self, pick: Pick, side: Side, edges_mi: Sequence[float], *, own_block: bool) -> Distances:
         """Return workers by distance band and by direction from the `side` end to the other.
@@ -155,7 +155,7 @@ class Flows:
         own_block : bool
             Whether a distance of exactly 0 is a separate first band.
         """
-        picked = self._picked(pick)
+        picked = self._pick_commutes(pick)
         ways = (
             self._sum(pick, ("ways", side), lambda some: some.by_mile_and_octant(side))
             if pick.filters == Filters()
@@ -185,7 +185,7 @@ class Flows:
             some.by_workplace_and_cell(
                 some.bands(edges_mi), len(edges_mi) + 1, some.column(f"octant_{side}"), N_OCTANTS + 1
             )
-            for some in self._picked(pick).pieces()
+            for some in self._pick_commutes(pick).pieces()
         ]
         work, band, octant, n = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
         return work, band, octant, n
@@ -200,7 +200,7 @@ class Flows:
             and the miles and squared miles of the latter.
         """
         blocks, sums = [], []
-        for some in self._picked(pick).pieces():
+        for some in self._pick_commutes(pick).pieces():
             n, miles = some.column("workers"), some.distance_mi
             near = n * (miles < MEAN_LIMIT_MI)
             work, of_work = some.by_workplace(
@@ -212,7 +212,7 @@ class Flows:
 
     def quantiles_mi(self, pick: Pick, shares: Sequence[float]) -> list[float]:
         """Return the quantiles of the picked workers' distances, in miles, to a hundredth of a mile."""
-        step, n = self._picked(pick).by_step(100.0)
+        step, n = self._pick_commutes(pick).by_step(100.0)
         running = np.cumsum(n)
         at = np.searchsorted(running, np.clip(shares, 0.0, 1.0) * running[-1], side="left")
         return [float(step[place]) / 100 for place in at]
@@ -222,7 +222,7 @@ class Flows:
 
         Only the mile that contains it is read in detail, so that distances are never all in memory.
         """
-        picked = self._picked(pick)
+        picked = self._pick_commutes(pick)
         return _median_of(picked.by_mile(), picked)
 
     def matrix(self, pick: Pick, home_code: Blocks, work_code: Blocks) -> Iterator[tuple[Ints, Ints, Ints]]:
@@ -234,7 +234,7 @@ class Flows:
         home_code, work_code : int32[blocks]
             Code of each block in the result; no code of a picked commute is below 0.
         """
-        picked = self._picked(pick)
+        picked = self._pick_commutes(pick)
         if (
             pick.filters == Filters()
             and self._fewer(pick) is not None
@@ -256,7 +256,7 @@ class Flows:
         """Return both places and the segment of each worker, without those whose home is outside the area."""
         return self._places.ends(pick)
 
-    def _picked(self, pick: Pick) -> PickedCommutes:
+    def _pick_commutes(self, pick: Pick) -> PickedCommutes:
         """Return the picked commutes as columns."""
         watch.check()
         last = self._last
@@ -273,13 +273,13 @@ class Flows:
 
         Of an area with most commutes, only those of all others are read, and taken from those of everywhere.
         """
-        pick = _without_bands(pick)
+        pick = _drop_bands(pick)
         is_everywhere = pick.work is None and pick.home is None and not pick.filters.attributes
         fewer = None if is_everywhere else self._fewer(pick)
         if fewer is None and not is_everywhere:
-            return sum_of(self._picked(pick))
-        everywhere = self._of_everywhere.get_or_make(what, lambda: sum_of(self._picked(Pick())))
-        return everywhere if fewer is None else everywhere - sum_of(self._picked(fewer))
+            return sum_of(self._pick_commutes(pick))
+        everywhere = self._of_everywhere.get_or_make(what, lambda: sum_of(self._pick_commutes(Pick())))
+        return everywhere if fewer is None else everywhere - sum_of(self._pick_commutes(fewer))
 
     def _fewer(self, pick: Pick) -> Pick | None:
         """Return the pick of all other commutes, if it is by one end alone and has most of them."""
@@ -306,7 +306,7 @@ class _Same:
         return id(self._array)
 
 
-def _without_bands(pick: Pick) -> Pick:
+def _drop_bands(pick: Pick) -> Pick:
     return replace(pick, filters=replace(pick.filters, age=(), earnings=(), industry=()))
 
 

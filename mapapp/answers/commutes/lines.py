@@ -132,7 +132,7 @@ def lines(release: Release, question: SettledQuestion, least: int = 0, zoom: int
     """
 
     def make() -> Lines:
-        flows, group, names = _grouped(release, question, zoom)
+        flows, group, names = _group_flows(release, question, zoom)
         home, work = group[flows.home], group[flows.work]
         apart = home != work
         pair, at = numpy.unique(home[apart] * len(names) + work[apart], return_inverse=True)
@@ -178,7 +178,7 @@ def error_of_line(
         If there is no such line.
     """
     drawn = lines(release, question, least, zoom).frame.iloc[[line]]
-    flows, group, _ = _grouped(release, question, zoom)
+    flows, group, _ = _group_flows(release, question, zoom)
     return release.errors.of_count(_picks_of(release, question, flows, group, drawn)[0])
 
 
@@ -248,7 +248,7 @@ def _layers(release: Release, question: SettledQuestion) -> dict[Side, LayerUnit
     return {"home": release.areas.units(question.layer), "work": release.areas.units(question.layer)}
 
 
-def _grouped(
+def _group_flows(
     release: Release, question: SettledQuestion, zoom: int | None
 ) -> tuple[_Flows, Ints, pandas.DataFrame]:
     """Return all flows, the group of each place, and the name and position of each group."""
@@ -259,7 +259,7 @@ def _grouped(
         both = numpy.concatenate([flows.home, flows.work])
         weight = numpy.bincount(both, numpy.tile(flows.workers, 2), n_places).astype(numpy.float64)
         group = _groups(flows.places, weight, zoom)
-        return flows, group, _named(flows.places, weight, group)
+        return flows, group, _name_groups(flows.places, weight, group)
 
     return release.once(("grouped places", question, zoom), make)
 
@@ -289,7 +289,9 @@ def _groups(places: pandas.DataFrame, weight: npt.NDArray[numpy.float64], zoom: 
     return group
 
 
-def _named(places: pandas.DataFrame, weight: npt.NDArray[numpy.float64], group: Ints) -> pandas.DataFrame:
+def _name_groups(
+    places: pandas.DataFrame, weight: npt.NDArray[numpy.float64], group: Ints
+) -> pandas.DataFrame:
     """Return a row for each group: its position, and the name of its largest place with the number of others."""
     ordered = places.assign(weight=weight + 1e-9, group=group).iloc[numpy.argsort(-weight, kind="stable")]
     first = ordered.drop_duplicates("group").set_index("group").sort_index()
@@ -311,7 +313,7 @@ def _frame(names: pandas.DataFrame, pair: Ints, workers: Ints) -> pandas.DataFra
     home, work = numpy.divmod(pair, max(len(names), 1))
     name = names["name"].to_numpy(dtype=object)
     label = [
-        f"{first} → {second}<br>{_counted(n)}"
+        f"{first} → {second}<br>{_describe_count(n)}"
         for first, second, n in zip(name[home], name[work], workers.tolist(), strict=True)
     ]
     ends = {
@@ -326,7 +328,7 @@ def _frame(names: pandas.DataFrame, pair: Ints, workers: Ints) -> pandas.DataFra
     )
 
 
-def _counted(workers: int) -> str:
+def _describe_count(workers: int) -> str:
     warning = caution(workers)
     text = f"{workers:,} worker{'s' * (workers != 1)}"
     return f"{text} ({warning})" if warning else text

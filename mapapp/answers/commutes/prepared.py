@@ -33,7 +33,7 @@ import shapely
 
 from geodata.geography.distance import bearing_deg, distance_mi
 from geodata.progress import Progress, silent
-from geodata.store.atomic_writes import clear_abandoned, naming, partial_name, writing_beside
+from geodata.store.atomic_writes import clear_abandoned, name_failed_place, partial_name, write_beside
 from geodata.store.schema import BASE_TABLES, GEOGRAPHY, segment_code
 from geodata.store.store import Store, sha256_of, store_digest
 from mapapp.answers.commutes.columns import attribute_column, write_columns
@@ -80,7 +80,7 @@ def lease(place: Path) -> Lease | None:
     OSError
         If they cannot be locked.
     """
-    file = _opened(place)
+    file = _open_mark(place)
     if file is None:
         return None
     held = Lease(file)
@@ -123,7 +123,7 @@ def evict(folder: Path, limit: int) -> None:
 
 
 def _is_removed(place: Path) -> bool:
-    file = _opened(place)
+    file = _open_mark(place)
     if file is None:
         return False
     try:
@@ -141,7 +141,7 @@ def _is_removed(place: Path) -> bool:
     return True
 
 
-def _opened(place: Path) -> int | None:
+def _open_mark(place: Path) -> int | None:
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     with suppress(FileNotFoundError, NotADirectoryError):
         return os.open(place / _IN_USE, flags, 0o600)
@@ -253,14 +253,14 @@ def prepare(store: Store, *, home: Path | None = None, report: Progress = silent
     UsageError
         If the size limit in the environment is not a size.
     """
-    place, held = _copied(store, store_digest(store.path), _JOBS, home, report)
+    place, held = _find_copies(store, store_digest(store.path), _JOBS, home, report)
     by_work, by_home = (place / name for name in _JOBS)
     return Prepared(by_work=by_work, by_home=by_home, lease=held)
 
 
 def prepare_cells(store: Store, *, home: Path | None = None, report: Progress = silent) -> PreparedCells:
     """Return the copy of the cells of a verified publication, as :func:`prepare` does; same geography, same copy."""
-    place, held = _copied(store, geography_digest(store), (_CELLS,), home, report)
+    place, held = _find_copies(store, geography_digest(store), (_CELLS,), home, report)
     return PreparedCells(cells=place / _CELLS, lease=held)
 
 
@@ -272,13 +272,13 @@ def geography_digest(store: Store) -> str:
     return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
 
 
-def _copied(
+def _find_copies(
     store: Store, version: str, names: tuple[str, ...], home: Path | None, report: Progress
 ) -> tuple[Path, Lease]:
     """Return the folder with some copies, which are made if any is missing or damaged, and its lease."""
     limit = limit_bytes()
     place = (home or data_home()) / "prepared" / f"{version[:32]}-{LAYOUT}"
-    while (held := _leased(place, version, names)) is None:
+    while (held := _lease_copies(place, version, names)) is None:
         report(f"preparing the {store.kind} for questions", 0, 0)
         _make(store, place, version, names)
     evict(place.parent, limit)
@@ -294,9 +294,9 @@ def octant(bearing: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     return np.where(np.isnan(bearing), NO_OCTANT, turned % N_OCTANTS).astype(np.int64)
 
 
-def _leased(place: Path, version: str, names: tuple[str, ...]) -> Lease | None:
+def _lease_copies(place: Path, version: str, names: tuple[str, ...]) -> Lease | None:
     """Return a lease of the copies; None if they are missing, damaged, or of another publication."""
-    with naming(place):
+    with name_failed_place(place):
         held = lease(place)
     if held is None or _holds(place, version, names):
         return held
@@ -315,9 +315,9 @@ def _holds(place: Path, version: str, names: tuple[str, ...]) -> bool:
 
 
 def _make(store: Store, place: Path, version: str, names: tuple[str, ...]) -> None:
-    with naming(place):
+    with name_failed_place(place):
         place.parent.mkdir(parents=True, exist_ok=True)
-    with writing_beside(place, replace=True) as partial:
+    with write_beside(place, replace=True) as partial:
         if _holds(place, version, names):  # another process was quicker
             return
         if names == _JOBS:

@@ -37,7 +37,7 @@ def n_of(rows: Rows) -> int:
     return int(rows.size.sum()) if isinstance(rows, Runs) else rows.size
 
 
-def at(column: npt.NDArray[Value], rows: Rows) -> npt.NDArray[Value]:
+def take_rows(column: npt.NDArray[Value], rows: Rows) -> npt.NDArray[Value]:
     """Return some rows of a column."""
     if not isinstance(rows, Runs):
         return column[rows]
@@ -66,12 +66,12 @@ def places_among(rows: slice | Runs, every: Ints) -> Ints:
     return (start[piece] + after)[(piece >= 0) & (after < rows.size[piece])]
 
 
-def kept(rows: Rows, is_kept: npt.NDArray[np.bool_]) -> Rows:
+def keep_rows(rows: Rows, is_kept: npt.NDArray[np.bool_]) -> Rows:
     """Return the rows for which a condition holds."""
     return rows if is_kept.all() else numbers(rows, np.flatnonzero(is_kept))
 
 
-def in_parts(column: npt.NDArray[Value], rows: Rows) -> Iterator[npt.NDArray[Value]]:
+def split_column(column: npt.NDArray[Value], rows: Rows) -> Iterator[npt.NDArray[Value]]:
     """Yield some rows of a column, `PART` at a time."""
     if isinstance(rows, slice):
         for first in range(rows.start, rows.stop, PART):
@@ -88,7 +88,7 @@ def in_parts(column: npt.NDArray[Value], rows: Rows) -> Iterator[npt.NDArray[Val
             some.first[0] += skipped
             some.size[0] -= skipped
             some.size[-1] -= ends[high] - part.stop
-            yield at(column, some)
+            yield take_rows(column, some)
 
 
 def is_among(column: Column, rows: Rows, values: list[int]) -> npt.NDArray[np.bool_]:
@@ -106,7 +106,7 @@ def is_among(column: Column, rows: Rows, values: list[int]) -> npt.NDArray[np.bo
 def is_marked(mark: npt.NDArray[np.bool_], column: Column, rows: Rows) -> npt.NDArray[np.bool_]:
     """Return whether what a column has at each row, such as its block, is marked."""
     flags = np.empty(n_of(rows), dtype=np.bool_)
-    for part, values in zip(parts(flags.size), in_parts(column, rows), strict=True):
+    for part, values in zip(parts(flags.size), split_column(column, rows), strict=True):
         mark.take(values.astype(np.intp), out=flags[part], mode="clip")  # with "raise", `out` would be copied
     return flags
 
@@ -140,7 +140,7 @@ def most_first(n: Ints) -> tuple[Ints, Ints, Ints]:
     return row, column, n_of_key[order]
 
 
-def _added(group: npt.NDArray[np.integer], workers: npt.NDArray[np.integer], size: int) -> Ints:
+def _sum_groups(group: npt.NDArray[np.integer], workers: npt.NDArray[np.integer], size: int) -> Ints:
     """Return the workers of each group; sums of whole numbers are exact far beyond those of any country.
 
     Where there are many groups, those of successive rows are mostly near each other.
@@ -154,12 +154,12 @@ def _added(group: npt.NDArray[np.integer], workers: npt.NDArray[np.integer], siz
                 np.add.at(total, codes.astype(np.intp), workers[part].astype(np.int64))
                 continue
             codes = codes - first
-        n = _counted(codes, workers[part])
+        n = _count_groups(codes, workers[part])
         total[first : first + n.size] += n
     return total
 
 
-def _counted(group: npt.NDArray[np.integer], workers: npt.NDArray[np.integer]) -> Ints:
+def _count_groups(group: npt.NDArray[np.integer], workers: npt.NDArray[np.integer]) -> Ints:
     """Return the workers of each group. Most rows are one worker: to count these takes half the time of adding."""
     several = np.flatnonzero(workers != 1)
     if 4 * several.size > workers.size:
@@ -169,10 +169,12 @@ def _counted(group: npt.NDArray[np.integer], workers: npt.NDArray[np.integer]) -
     return counts
 
 
-def grouped(key: npt.NDArray[np.integer], workers: npt.NDArray[np.integer], size: int) -> tuple[Ints, Ints]:
+def group_workers(
+    key: npt.NDArray[np.integer], workers: npt.NDArray[np.integer], size: int
+) -> tuple[Ints, Ints]:
     """Return the keys that occur, ascending, and the workers of each; keys are below `size`."""
     if size <= max(DENSE * key.size, 1 << 12):
-        n = _added(key, workers, size)
+        n = _sum_groups(key, workers, size)
         there = np.flatnonzero(n)
         return there, n[there]
     order = np.argsort(key, kind="stable")

@@ -22,8 +22,8 @@ from mapapp.answers.analyses.entries import entry_of
 from mapapp.answers.analyses.entry import Entry
 from mapapp.answers.analyses.measures import Number
 from mapapp.answers.analyses.picks_of_numbers import CellPicks, Counts, pick_of_rows
-from mapapp.answers.analyses.results import DistanceDirection, PairedAreas, Result, with_fields
-from mapapp.answers.analyses.short_tables import rest_of, with_rest_errors
+from mapapp.answers.analyses.results import DistanceDirection, PairedAreas, Result, replace_fields
+from mapapp.answers.analyses.short_tables import note_rest_errors, rest_of
 from mapapp.answers.areas.areas import Areas
 from mapapp.answers.commutes.flows import Flows
 from mapapp.answers.commutes.pick import Pick
@@ -137,8 +137,8 @@ class Errors(ABC):
                         cells.pick, [cells(row) for row in table.head(shown).itertuples()]
                     )
                 }
-            changed[name] = with_rest_errors(table.assign(expected_error=column), shown, of_rest)
-        return entry.with_derived_errors(with_fields(answer, changed))
+            changed[name] = note_rest_errors(table.assign(expected_error=column), shown, of_rest)
+        return entry.with_derived_errors(replace_fields(answer, changed))
 
     def _counts(self, entry: Entry, answer: Result) -> Counts:
         """Return what the numbers and rows of an answer count."""

@@ -156,7 +156,7 @@ def errors_of_cells(
     """
     tract, n_workers, times, n_units = workplaces
     n_tracts, n_bands, _ = counts.shape
-    flat = _with_margins(counts).reshape(n_tracts, -1).T
+    flat = _append_margins(counts).reshape(n_tracts, -1).T
     home = _band_values(ways, shares, edges_mi, side)
     of_rows = np.broadcast_to(times, (len(flat), len(times)))
     errors = formula.of_counts(home, flat, tract, n_workers, of_rows, n_units)
@@ -195,7 +195,7 @@ def _band_values(
     return ValuesOfTracts(of, np.arange(margin + width), 4 * inside.size + rows_there.size)
 
 
-def _with_margins(cells: Floats) -> Floats:
+def _append_margins(cells: Floats) -> Floats:
     """Append sums over bands and over directions along axes 1 and 2."""
     cells = np.concatenate([cells, cells.sum(axis=1, keepdims=True)], axis=1)
     return np.concatenate([cells, cells.sum(axis=2, keepdims=True)], axis=2)

@@ -38,7 +38,7 @@ __all__ = [
     "NoisyTables",
     "add_up_tables",
     "cleaning_of",
-    "padded",
+    "pad_arrays",
     "parts_of_sizes",
     "undo_cleaning",
 ]
@@ -82,7 +82,7 @@ class NoisyTables(NamedTuple):
         return np.asarray(np.clip(1.0 - part, 0.0, 1.0))
 
 
-def padded(arrays: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
+def pad_arrays(arrays: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
     """Return arrays of at most this shape as one, with a further first dimension and zeros behind shorter ones."""
     together = np.zeros((len(arrays), *shape))
     for place, array in enumerate(arrays):
@@ -151,12 +151,12 @@ def parts_of_sizes(workers: Floats, n_sizes: Ints, synthesizers: Synthesizers) -
     size = np.minimum(size_class(n), n_sizes[place] - 1)
     cell, of_size = place * workers.shape[1] + size, n / np.maximum(workers[place, size], 1.0)
 
-    def added(values: Floats) -> Floats:
+    def add_values(values: Floats) -> Floats:
         sums = [np.bincount(cell, terms, workers.size).reshape(workers.shape) for terms in values]
         return np.stack(sums, axis=1).astype(np.float64, copy=False)
 
-    part = added(times * of_size)
-    return part, part if units is None else added(times * (times / np.maximum(units, 1.0)) * of_size)
+    part = add_values(times * of_size)
+    return part, part if units is None else add_values(times * (times / np.maximum(units, 1.0)) * of_size)
 
 
 class Cleaning(NamedTuple):

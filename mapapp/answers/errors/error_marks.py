@@ -34,11 +34,11 @@ def within_errors(change: npt.ArrayLike, error: npt.ArrayLike) -> npt.NDArray[np
     return np.asarray(np.abs(np.asarray(change, dtype=float)) <= 2 * np.asarray(error, dtype=float))
 
 
-def with_exceeding(table: pandas.DataFrame) -> pandas.DataFrame:
+def mark_exceeding(table: pandas.DataFrame) -> pandas.DataFrame:
     """Return a table of workers with `EXCEEDS_COLUMN` after the expected error; any other table unchanged."""
     if not set(table.columns) >= _NEEDED:
         return table
-    exceeding = _exceeding(table).astype(object)
+    exceeding = _find_exceeding(table).astype(object)
     exceeding[table["expected_error"].isna().to_numpy()] = None
     marked = table.copy(deep=False)
     place = table.columns.tolist().index("expected_error") + 1
@@ -48,10 +48,10 @@ def with_exceeding(table: pandas.DataFrame) -> pandas.DataFrame:
 
 def has_exceeding(table: pandas.DataFrame) -> bool:
     """Return whether the expected error of any row of a table of workers exceeds its count."""
-    return bool(set(table.columns) >= _NEEDED and _exceeding(table).any())
+    return bool(set(table.columns) >= _NEEDED and _find_exceeding(table).any())
 
 
-def _exceeding(table: pandas.DataFrame) -> npt.NDArray[np.bool_]:
+def _find_exceeding(table: pandas.DataFrame) -> npt.NDArray[np.bool_]:
     error, count = (table[name].to_numpy(np.float64) for name in ("expected_error", "workers"))
     return (count > 0) & (error > count)
 

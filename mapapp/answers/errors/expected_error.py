@@ -56,7 +56,7 @@ __all__ = [
     "WorkplaceArrays",
     "WorkplaceCells",
     "Workplaces",
-    "representing",
+    "sample_tracts",
     "synthesizers_of",
 ]
 
@@ -207,7 +207,7 @@ class ExpectedErrors:
         if not n_tracts:
             nothing = np.zeros(n_rows)
             return nothing, nothing, nothing
-        read = representing(np.arange(n_tracts))
+        read = sample_tracts(np.arange(n_tracts))
         most = min(_TOGETHER // n_rows, _MOST_LISTED // max(asked.values.n_listed, 1))
         parts = np.array_split(read, -(-read.size // max(most, 1)))
         sums = np.asarray(
@@ -216,7 +216,7 @@ class ExpectedErrors:
         return self._model.errors_of(sums * (n_tracts / len(read)), 0.0 if is_count else -math.inf)
 
 
-def representing(tracts: Ints) -> Ints:
+def sample_tracts(tracts: Ints) -> Ints:
     """Return tracts, or an evenly spaced sample of many."""
     return tracts[:: -(-max(tracts.size, 1) // _MOST_TRACTS)]
 

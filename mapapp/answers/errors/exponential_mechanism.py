@@ -28,7 +28,7 @@ from mapapp.answers.errors.drawn_counts import (
     Cleaning,
     add_up_tables,
     cleaning_of,
-    padded,
+    pad_arrays,
     parts_of_sizes,
     undo_cleaning,
 )
@@ -110,7 +110,7 @@ class ExponentialErrors:
         )
         on_all, lost, on_lost = points.by_class
         of = dict(zip(PLAIN, points.plain, strict=True))
-        apart = _apart(asked.synthesizers, len(made))
+        apart = _workers_apart(asked.synthesizers, len(made))
         of_class, freed_of_class = classes.workers[:, None], classes.freed[:, None]
         total, freed_total = (by_class.sum(axis=-1, keepdims=True) for by_class in (of_class, freed_of_class))
         workers = part * of_class
@@ -181,7 +181,7 @@ class _Classes(NamedTuple):
     def of(cls, made: Sequence[PreparedTables]) -> _Classes:
         """Return the classes of some tracts."""
         n_classes = max(tables.by_class.shape[1] for tables in made)
-        rows = padded([tables.by_class for tables in made], (len(made[0].by_class), n_classes))
+        rows = pad_arrays([tables.by_class for tables in made], (len(made[0].by_class), n_classes))
         kept_at = [tables.kept_at for tables in made]
         workers, lost, lost_variance, freed, gained, gained_variance, n_tables = rows.swapaxes(0, 1)
         return cls(
@@ -192,7 +192,7 @@ class _Classes(NamedTuple):
             gained=gained,
             gained_variance=gained_variance,
             n_tables=n_tables,
-            kept_at=padded(kept_at, (n_classes, kept_at[0].shape[1])),
+            kept_at=pad_arrays(kept_at, (n_classes, kept_at[0].shape[1])),
             noise=np.array([tables.noise for tables in made]),
         )
 
@@ -284,7 +284,7 @@ def _kept_of_full_points(counts: NoisyCounts, classes: _Classes, part: Floats, p
     return np.where(part > 0, kept, classes.kept[:, None])
 
 
-def _apart(synthesizers: Synthesizers, n_tracts: int) -> Floats:
+def _workers_apart(synthesizers: Synthesizers, n_tracts: int) -> Floats:
     """Return the workers of units that counts cover in part, each by the part of its unit that is left out.
 
     They were dealt out of their unit, and the real workers of a part of a unit are a sample as well, so both the count

@@ -35,7 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mapapp.answers.errors.certificate_terms import ExponentialTerms
-from mapapp.answers.errors.redrawn_workers import FULLNESS, redrawn
+from mapapp.answers.errors.redrawn_workers import FULLNESS, expect_redrawn
 from mapapp.answers.errors.support_prior import TractPrior
 
 Floats = npt.NDArray[np.float64]
@@ -154,7 +154,7 @@ class ExponentialNoise:
         kind = np.minimum(tables.n_workers, self.terms.theta.shape[1]) - 1
         first = np.flatnonzero(np.diff(tables.table, prepend=-1))
         workers = np.ceil(tables.workers).astype(np.int64)
-        moments = redrawn(k, self.terms.theta[at, kind], first, workers, self.terms.price[at, kind])
+        moments = expect_redrawn(k, self.terms.theta[at, kind], first, workers, self.terms.price[at, kind])
         freed = moments.of_table
         gained_variance: Floats = (freed**2 + moments.variance_of_table + k * freed) / (k + 1.0)
         most = np.minimum(FULLNESS, np.maximum(tables.n_workers, 1)[:, None])
@@ -173,10 +173,10 @@ class ExponentialNoise:
             tables.n_workers[large],
         )
         estimates = point_estimates(n_points, self.terms.theta[at, kind[large]], some)
-        return _with_estimates(noise, some, n_points, estimates, (large, of_large))
+        return _use_estimates(noise, some, n_points, estimates, (large, of_large))
 
 
-def _with_estimates(
+def _use_estimates(
     noise: NoiseOfTables,
     some: DrawnTables,
     n_points: float,
@@ -285,12 +285,12 @@ def point_estimates(n_points: float, theta: Floats, tables: DrawnTables) -> Poin
     nobody = np.zeros(theta.size)
     n_workers = np.bincount(rows.table, rows.workers, theta.size)
 
-    def added_up(law: _Law, value: _Value) -> Floats:
+    def add_up_points(law: _Law, value: _Value) -> Floats:
         shown = np.bincount(distinct.table, distinct.values(law, value) * distinct.times, theta.size)
         return np.asarray(shown + empty * value(law, nobody))
 
-    law = _root(theta, lambda law: added_up(law, _Law.estimate) - n_workers)
-    expected = _root(theta, lambda law: added_up(law, _Law.lost))
+    law = _root(theta, lambda law: add_up_points(law, _Law.estimate) - n_workers)
+    expected = _root(theta, lambda law: add_up_points(law, _Law.lost))
     square = distinct.values(law, lambda of, count: of.estimate(count) ** 2)
     at_nobody = law.estimate(nobody)
     return PointEstimates(

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mapapp.answers.errors.drawn_counts import Cleaning, NoisyTables, padded
+from mapapp.answers.errors.drawn_counts import Cleaning, NoisyTables, pad_arrays
 from mapapp.answers.errors.home_values import HomeCells
 from mapapp.answers.errors.real_counts import STRAY
 from mapapp.answers.errors.support_prior import WHOLE, TractPrior
@@ -239,7 +239,7 @@ def _in_cut_points(
     if not at.size:
         return np.zeros((4, n_tracts, of_row.size))
     g, first = cells.in_some(at)
-    squares = padded([tables.squares for tables in made], (n_points,))
+    squares = pad_arrays([tables.squares for tables in made], (n_points,))
     place, area_point = np.divmod(at, n_areas * n_points)
     area, point = np.divmod(area_point, n_points)
     within = np.maximum(first * (1.0 - 2.0 * c) + c**2 * squares[place, point], 0.0)

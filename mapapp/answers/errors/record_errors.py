@@ -178,7 +178,7 @@ class RecordErrors(Errors):
 
     def _values_of(self, pick: Pick) -> dict[str, int] | None:
         """Return how many values of each attribute a pick covers; None if it is no combination of values."""
-        values = self._filtered(pick.filters)
+        values = self._count_filtered(pick.filters)
         if pick.work is not None:
             pumas, tracts = self._n_whole(pick.work, "puma"), self._n_whole(pick.work, "tract")
             if pumas is None and tracts is None:
@@ -191,7 +191,7 @@ class RecordErrors(Errors):
             values["home_puma"] = pumas
         return values
 
-    def _filtered(self, filters: Filters) -> dict[str, int]:
+    def _count_filtered(self, filters: Filters) -> dict[str, int]:
         """Return how many values of each attribute filters include; a derived attribute counts as its source."""
         n_values: dict[str, int] = {}
         for name in CHARACTERISTICS:

@@ -29,7 +29,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-__all__ = ["FULLNESS", "Redrawn", "redrawn"]
+__all__ = ["FULLNESS", "Redrawn", "expect_redrawn"]
 
 FULLNESS: Final = np.array([1, 2, 3, 5, 8, 12, 20, 32, 64, 128, 256, 1024])
 """Numbers of workers in one point for which losses are told."""
@@ -76,7 +76,7 @@ class _OfPoints(NamedTuple):
     variance: Floats
 
 
-def redrawn(
+def expect_redrawn(
     n_points: int, theta: npt.ArrayLike, first: Ints, counts: Ints, price: npt.ArrayLike = 1.0
 ) -> Redrawn:
     """Return the moments of the redrawn workers of several tables.
@@ -100,7 +100,7 @@ def redrawn(
     unique, kind = np.unique(settings, axis=1, return_inverse=True)
     kind, size = kind.reshape(-1), np.diff(np.append(first, counts.size))
     n_mean = np.bincount(kind, np.add.reduceat(counts, first)) / np.bincount(kind)
-    like = _without_price(n_points, unique, n_mean)
+    like = _remove_price(n_points, unique, n_mean)
     most = np.zeros((2, n_mean.size), dtype=np.int64)
     np.maximum.at(most[0], kind, np.add.reduceat(counts, first))
     np.maximum.at(most[1], kind, np.maximum.reduceat(counts, first))
@@ -122,7 +122,7 @@ def redrawn(
     )
 
 
-def _without_price(n_points: int, settings: Floats, n_workers: Floats) -> Floats:
+def _remove_price(n_points: int, settings: Floats, n_workers: Floats) -> Floats:
     """Return points, theta and factor of fewer than all workers for which a table without a price is about alike.
 
     Parameters
@@ -151,7 +151,7 @@ def _moments(made: list[_OfPoints], n_points: Floats, kind: Ints, first: Ints, c
     mean, variance = (np.add.reduceat(of, first, axis=0) for of in (by_node, variances[at_row]))
     own = np.add.reduceat(by_node**2, first, axis=0) / mean
     implied = _elsewhere(mean - own, variance * (1.0 - own / mean), nodes, n_points[:, None])
-    at, part = _crossing((implied - nodes).T)
+    at, part = _find_crossing((implied - nodes).T)
     row_at, row_part = np.repeat(at, size), np.repeat(part, size)
 
     def of_rows(table: Floats) -> Floats:
@@ -172,7 +172,7 @@ def _moments(made: list[_OfPoints], n_points: Floats, kind: Ints, first: Ints, c
         lost,
         spread,
         freed,
-        np.asarray(whole * _held(others, elsewhere, n_points)),
+        np.asarray(whole * _hold_variance(others, elsewhere, n_points)),
         below + part[:, None] * (beyond - below),
     )
 
@@ -208,7 +208,7 @@ def _of_points(n_points: float, theta: float, stays: float, most: int, largest: 
 def _elsewhere(mean: Floats, variance: Floats, nodes: Floats, n_points: Floats) -> Floats:
     """Return the number r for which 1/(1 + r) is the mean of 1/(1 + R'), R' binomial or nearly so."""
     mean = np.maximum(mean, 0.0)
-    held = variance * _held(variance, nodes, n_points)
+    held = variance * _hold_variance(variance, nodes, n_points)
     short = 1.0 - held / np.maximum(mean, 1e-300)
     poisson = np.abs(short) < _NEARLY_POISSON
     short = np.clip(np.where(poisson, _NEARLY_POISSON, short), -1e6, 1.0 - 1e-12)
@@ -216,12 +216,12 @@ def _elsewhere(mean: Floats, variance: Floats, nodes: Floats, n_points: Floats) 
     return np.asarray((mean + short) / (1.0 - none) - 1.0)
 
 
-def _held(variance: Floats, nodes: Floats, n_points: Floats) -> Floats:
+def _hold_variance(variance: Floats, nodes: Floats, n_points: Floats) -> Floats:
     """Return what is left of a sum's variance as larger sums weigh less: the weight's logarithm is concave in R."""
     return np.asarray(1.0 / (1.0 + variance * (1.0 / (nodes + 1.0) - 1.0 / (n_points + nodes))))
 
 
-def _crossing(above: Floats) -> tuple[Ints, Floats]:
+def _find_crossing(above: Floats) -> tuple[Ints, Floats]:
     """Return the node before each column's change of sign from positive to negative, and the part of the way beyond."""
     at = np.clip(np.argmax(above < 0, axis=0) - 1, 0, len(above) - 2)
     at = np.where((above < 0).any(axis=0), at, len(above) - 2)

@@ -20,7 +20,7 @@ import pandas
 
 from geodata.store.store import Store
 from mapapp.answers.analyses.entries import entry_of
-from mapapp.answers.analyses.results import Result, with_fields
+from mapapp.answers.analyses.results import Result, replace_fields
 from mapapp.answers.areas.areas import Areas
 from mapapp.answers.commutes.flows import Flows
 from mapapp.answers.commutes.pick import Blocks, Pick
@@ -43,7 +43,7 @@ from mapapp.answers.errors.expected_error import (
     WorkplaceArrays,
     WorkplaceCells,
     Workplaces,
-    representing,
+    sample_tracts,
     synthesizers_of,
 )
 from mapapp.answers.errors.exponential_noise import ReleasedRows
@@ -108,7 +108,7 @@ class ReleaseErrors(Errors):
         """
         if self.is_known:
             block, _ = self._flows.by_block(Pick(), "work")
-            tracts = representing(np.unique(self._blocks[0][block]).astype(np.int64))
+            tracts = sample_tracts(np.unique(self._blocks[0][block]).astype(np.int64))
             self._formula.prepare(tracts)
             self._tracts.ways.prepare(tracts)
 
@@ -161,7 +161,7 @@ class ReleaseErrors(Errors):
                 )
             return table.assign(expected_error=errors[band, way])
 
-        return with_fields(answer, {name: of_table(getattr(answer, name)) for name in tables})
+        return replace_fields(answer, {name: of_table(getattr(answer, name)) for name in tables})
 
     def _same_block_share(self, pick: Pick) -> Floats:
         """Return the share of each workplace tract's people who live in a worker's own block, if it is in the pick."""
@@ -194,7 +194,7 @@ class ReleaseErrors(Errors):
         changed = {"median_mi": replace(answer.median_mi, expected_error=of_median)}
         if mean is not None:
             changed["mean_under_100_mi"] = replace(mean, expected_error=of_mean)
-        return with_fields(answer, changed)
+        return replace_fields(answer, changed)
 
     @cached_property
     def _tracts(self) -> Tracts:
@@ -218,10 +218,10 @@ class ReleaseErrors(Errors):
             self._certificate,
             self._store.table("tracts", columns),
             self._store.table("prior"),
-            self._released,
+            self._read_released,
         )
 
-    def _released(self, tract: int) -> ReleasedRows:
+    def _read_released(self, tract: int) -> ReleasedRows:
         """Read the released commutes to a workplace tract."""
         of_block = self._blocks[0]
         here = np.flatnonzero(of_block == tract).astype(np.int32)

@@ -7,7 +7,7 @@ from typing import Final
 
 import pandas
 
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers import words
 from mapapp.answers.analyses.change import largest_change
 from mapapp.answers.analyses.entries import clause_of, entry_of, headline_of
@@ -83,7 +83,7 @@ def _of_headlines(change: Change) -> str:
 
 
 def _both(change: Change) -> str:
-    return listed(list(change.names))
+    return list_names(list(change.names))
 
 
 def _people(answer: Result) -> str:
@@ -131,7 +131,7 @@ def _of_rows(change: Change) -> str:
     steps = zip(names, clear["change"].tolist(), clear["expected_error"].tolist(), strict=True)
     texts = [f"{name} ({_step(step, error, entry.measure.kind)})" for name, step, error in steps][:_N_CHANGES]
     what = f"the largest {noun}s" if len(texts) > 1 else f"the largest {noun}"
-    return f"{listed(texts)} {'are' if len(texts) > 1 else 'is'} {what} beyond the errors."
+    return f"{list_names(texts)} {'are' if len(texts) > 1 else 'is'} {what} beyond the errors."
 
 
 def _row_names(rows: pandas.DataFrame, columns: tuple[str, ...]) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas
 
 from geodata.store.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers import words
 from mapapp.answers.analyses.about import ASSIGNED_TOGETHER
 from mapapp.answers.analyses.measures import Number
@@ -41,7 +41,7 @@ from mapapp.answers.findings.words import (
     covered_in,
     first_spoken,
     is_tied,
-    ranked,
+    rank_rows,
     ranked_of,
     ranking,
     share_text,
@@ -112,7 +112,7 @@ def of_distance_direction(answer: DistanceDirection) -> Sentences:
     if not _is_large(answer.workers):
         return _some(_who_is_there(answer, answer.workers))
     directions = answer.directions[answer.directions["direction"] != ""]
-    rows = ranked(directions.sort_values("workers", ascending=False, kind="stable"), "label")
+    rows = rank_rows(directions.sort_values("workers", ascending=False, kind="stable"), "label")
     rows = [row._replace(name=row.name.lower()) for row in rows]
     ends = {"work": "from work to home", "home": "from home to work"}[answer.about.area_side]
     far = answer.bands.iloc[-1]
@@ -179,7 +179,7 @@ def of_paired(answer: PairedAreas) -> Sentences:
     parts = [f"{of_employed} of {people} work {here}"]
     if here != covered_in(answer.about):  # otherwise they are all of those whom the release counts
         parts.insert(0, f"{of_living} of {people} live {there}{and_work(answer.about, there)}")
-    shares = f"They are {listed(parts)}."
+    shares = f"They are {list_names(parts)}."
     return _some(first, "" if EVERYWHERE in (there, here) else shares, f"{_half_travel(answer)}.")
 
 
@@ -250,7 +250,7 @@ def _who_is_there(answer: Result, workers: Number, more: str = "") -> str:
 def _outside(answer: Destinations, own: pandas.DataFrame) -> str:
     """Return how many live, or work, outside the area, if the area is one of the rows; empty otherwise."""
     n = answer.workers.value
-    rows = ranked(own)
+    rows = rank_rows(own)
     if not rows or not _is_large(answer.workers):
         return ""
     verb = _MORE[answer.about.area_side]
@@ -325,8 +325,8 @@ def _who_they_are(bands: pandas.DataFrame, n: int) -> Sentences:
             unclear.append(_GROUPS[name])
     if not parts:
         return ()
-    doubt = f"; {listed(unclear)} cannot be told apart in size" if unclear else ""
-    return (f"Of these people, {listed(parts)}{doubt}.",)
+    doubt = f"; {list_names(unclear)} cannot be told apart in size" if unclear else ""
+    return (f"Of these people, {list_names(parts)}{doubt}.",)
 
 
 def _largest_segment(answer: AreaProfile) -> str:
@@ -335,12 +335,12 @@ def _largest_segment(answer: AreaProfile) -> str:
         return ""
     n = answer.workers.value
     order = np.argsort(-answer.segments["workers"].to_numpy(), kind="stable")
-    segments = ranked(answer.segments, "label")
+    segments = rank_rows(answer.segments, "label")
     rows = [segments[row] for row in order[:2]]
     if n < LEAST_WORKERS or rows[0].workers == n:
         return ""
     first = answer.segments.iloc[order[0]]
-    who = listed([phrases[first[name] - 1] for name, phrases in _WHO.items()])
+    who = list_names([phrases[first[name] - 1] for name, phrases in _WHO.items()])
     doubt = "; the next group may be as large" if is_tied(rows[0], rows[1]) else ""
     share = share_text(rows[0].workers, n, rows[0].error)
     n_groups = math.prod(len(kept) or len(BANDS) for kept in answer.about.kept_bands)
@@ -367,7 +367,7 @@ def _places(margin: pandas.DataFrame, layer: str, inside: str) -> str:
     parts = [(n_units, unit, ""), (n_states, "state", " beyond the mapped area")]
     texts = [f"{n:,} {noun if n == 1 else words.plural(noun)}{more}" for n, noun, more in parts if n]
     rest = f", or outside any {unit}" if (margin["kind"] == "none").any() else ""
-    return (listed(texts) or f"no {unit}") + inside + rest
+    return (list_names(texts) or f"no {unit}") + inside + rest
 
 
 def _inside(name: str, text: str) -> str:

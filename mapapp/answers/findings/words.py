@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import pandas
 
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers.analyses.about import About
 from mapapp.answers.analyses.measures import Number
 from mapapp.answers.areas.unit_names import name_parts, shorter_names, spoken_name
@@ -95,7 +95,7 @@ def amount_of(value: int, error: float | None) -> Amount:
         return Amount(f"{value:,}", "", value)
     if error == 0:
         return Amount(f"exactly {value:,}", "", value)
-    near = _rounded(value, error)
+    near = _round_to_error(value, error)
     return Amount(f"about {near:,}", off, near)
 
 
@@ -109,7 +109,7 @@ def rounded_error(error: float) -> str:
     return f"{round(error / unit) * unit:,}"
 
 
-def _rounded(value: int, error: float) -> int:
+def _round_to_error(value: int, error: float) -> int:
     """Return a positive value, rounded to the power of ten that is at most twice its error, but never to 0."""
     digits = max(0, math.floor(math.log10(2 * error))) if error >= 0.5 else 0
     step: int = 10 ** min(digits, math.floor(math.log10(value)))
@@ -135,7 +135,7 @@ def capital(text: str) -> str:
 
 def covered_in(about: About) -> str:
     """Return where the workplaces are that a release counts: "in Rhode Island"."""
-    return f"in {listed(list(about.covered))}" if 0 < len(about.covered) <= _MOST_STATES else EVERYWHERE
+    return f"in {list_names(list(about.covered))}" if 0 < len(about.covered) <= _MOST_STATES else EVERYWHERE
 
 
 def and_work(about: About, here: str, s: str = "") -> str:
@@ -159,7 +159,7 @@ def where_of(name: str, text: str) -> str:
     steps = parse_area(text) if text else ()
     first = steps[0].part if steps else Everything()
     if len(steps) < 2 and not name.startswith(_ALL_BUT):
-        known = _labeled(first, steps[0].label) if steps and steps[0].label else _only(first, name)
+        known = _label_part(first, steps[0].label) if steps and steps[0].label else _only(first, name)
         if known:
             return known
     if isinstance(first, Corridor) and name.startswith("within "):
@@ -169,7 +169,7 @@ def where_of(name: str, text: str) -> str:
     return f"in {_last_of_list(steps, name)}"
 
 
-def _labeled(part: object, label: str) -> str:
+def _label_part(part: object, label: str) -> str:
     """Return a drawn part or a landmark, given the name that the address has for it."""
     is_point = isinstance(part, Circle) and not label.startswith("the ")
     return f"{'at' if is_point else 'in'} {label}"
@@ -202,7 +202,7 @@ def _last_of_list(steps: Sequence[Step], name: str) -> str:
     if all(isinstance(step.part, Unit) and step.sign == "+" for step in steps):
         parts = name.split(" and ")
         if len(parts) == min(len(steps), 4) + (len(steps) > 4):
-            return listed([spoken_name(part) for part in parts])
+            return list_names([spoken_name(part) for part in parts])
     return name
 
 
@@ -235,7 +235,7 @@ def _distinct(name: str, forms: Sequence[str], counts: Sequence[Counter[str]]) -
     return next((short for short, count in zip(forms, counts, strict=True) if count[short] == 1), name)
 
 
-def ranked(frame: pandas.DataFrame, name: str = "name") -> list[Ranked]:
+def rank_rows(frame: pandas.DataFrame, name: str = "name") -> list[Ranked]:
     """Return the rows of a table of workers, in its order, by the names in one of its columns."""
     return ranked_of(*(frame[column].tolist() for column in (name, "workers", "expected_error")))
 
@@ -275,7 +275,7 @@ def ranking(rows: Sequence[Ranked], whole: int, what: str) -> str:
         return ""
     texts = [f"{row.name} ({_size(row, whole)})" for row in named]
     ties = tie_clauses(rows, len(named))
-    return capital(f"{listed(texts)} are {what}{'; ' if ties else ''}{ties}.")
+    return capital(f"{list_names(texts)} are {what}{'; ' if ties else ''}{ties}.")
 
 
 def _size(row: Ranked, whole: int) -> str:
@@ -301,13 +301,13 @@ def tie_clauses(rows: Sequence[Ranked], n_named: int) -> str:
     if beyond:
         groups.append([named[-1].name, beyond])
     if all(row.error == 0 for row in equal):
-        return ", and ".join(f"{listed(group)} have equal counts" for group in groups)
-    return _apart(groups, chain=len(runs) > 1)
+        return ", and ".join(f"{list_names(group)} have equal counts" for group in groups)
+    return _describe_ties(groups, chain=len(runs) > 1)
 
 
-def _apart(groups: Sequence[Sequence[str]], *, chain: bool) -> str:
+def _describe_ties(groups: Sequence[Sequence[str]], *, chain: bool) -> str:
     """Return which groups have no order; in a chain, each row is tied with its neighbors."""
-    texts = [listed(list(group)) for group in groups]
+    texts = [list_names(list(group)) for group in groups]
     if chain and sum(map(len, texts[:2])) > _LONG_NAMES:
         rest = "".join(f", nor can {text}" for text in texts[2:])
         return f"no two neighbors in this list can be told apart in rank{rest}"

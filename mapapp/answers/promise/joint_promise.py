@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers import words
 from mapapp.answers.publication import is_published
 from mapapp.answers.release import Release, names_of
@@ -87,7 +87,7 @@ def joint_promise(release: Release, served: Iterable[Release]) -> JointPromise |
 
 def joint_sentences(joint: JointPromise) -> tuple[str, ...]:
     """Return the sum in plain sentences."""
-    names = listed(list(joint.names))
+    names = list_names(list(joint.names))
     epsilon, delta = words.plain(joint.epsilon), words.plain(joint.delta)
     sentences = (
         f"{len(joint.names)} releases of this place are shown here: {names}. The same person can be in several of "
@@ -101,7 +101,7 @@ def joint_sentences(joint: JointPromise) -> tuple[str, ...]:
     verb = "is" if len(joint.unpromised) == 1 else "are"
     return (
         *sentences,
-        f"{listed(list(joint.unpromised))} {verb} not for release and cannot be added, because nothing is "
+        f"{list_names(list(joint.unpromised))} {verb} not for release and cannot be added, because nothing is "
         "promised there.",
     )
 

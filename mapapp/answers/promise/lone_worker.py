@@ -71,12 +71,12 @@ def _tract_sentence(facts: object) -> str:
 
 def odds_sentence(epsilon: float, *, delta_is_zero: bool) -> str:
     """Return what e^epsilon means: how much likelier one home can make a release than another."""
-    factor = rounded(math.exp(min(epsilon, _LARGEST_EXPONENT)))
+    factor = round_factor(math.exp(min(epsilon, _LARGEST_EXPONENT)))
     whatever = "Whatever is released" if delta_is_zero else "Outside that probability, whatever is released"
     return f"{whatever}, it is at most {factor} times as likely with one home of a worker as with another."
 
 
-def rounded(value: float) -> str:
+def round_factor(value: float) -> str:
     """Return a factor to two digits."""
     return f"{value:.1f}" if value < 10 else f"{float(f'{value:.2g}'):,.0f}"
 

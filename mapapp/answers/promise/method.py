@@ -12,7 +12,7 @@ from mapapp.answers.errors.typical_errors import MOST_FLOWS, MOST_TOWNS, Typical
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.promise.chapters import Chapter
 from mapapp.answers.promise.joint_promise import joint_promise, joint_sentences
-from mapapp.answers.promise.lone_worker import lone_worker_sentence, odds_sentence, rounded
+from mapapp.answers.promise.lone_worker import lone_worker_sentence, odds_sentence, round_factor
 from mapapp.answers.publication import UNBOUND_NOTE, is_bound, is_of_records, is_published
 from mapapp.answers.published.words import published_chapters
 from mapapp.answers.records.words import record_chapters
@@ -67,7 +67,7 @@ def chapters(
         *_together(release, served),
         _reading(release),
         _authentic(certificate),
-        *_stated(certificate),
+        *_quote_certificate(certificate),
     ]
 
 
@@ -120,7 +120,7 @@ def _promise(certificate: Mapping[str, object]) -> Chapter:
     factor = (
         ""
         if epsilon is None
-        else f" Here ε is {words.plain(epsilon)}, and the factor is about {rounded(math.exp(epsilon))}."
+        else f" Here ε is {words.plain(epsilon)}, and the factor is about {round_factor(math.exp(epsilon))}."
     )
     return Chapter(
         title="What is promised",
@@ -191,7 +191,7 @@ def _authentic(certificate: Mapping[str, object]) -> Chapter:
     )
 
 
-def _stated(certificate: Mapping[str, object]) -> list[Chapter]:
+def _quote_certificate(certificate: Mapping[str, object]) -> list[Chapter]:
     """Return the section that quotes the certificate."""
     caveats = certificate.get("caveats")
     texts = [certificate.get(name) for name in ("neighbours", "composition")]

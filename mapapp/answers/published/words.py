@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers import words
 from mapapp.answers.analyses.about import ASSIGNED_TOGETHER, Note
 from mapapp.answers.opened_publication import OpenedPublication
@@ -135,5 +135,5 @@ def _not_compared(stated: PublishedCertificate) -> list[str]:
 def _left_out(stated: PublishedCertificate, release: OpenedPublication) -> list[str]:
     if not stated.homes_left_out:
         return []
-    named = listed(words.covered_states(release))
+    named = list_names(words.covered_states(release))
     return [f"Workers in {named} who live in other states are not in these counts: their file was not given."]

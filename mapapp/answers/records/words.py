@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers import words
 from mapapp.answers.commutes.attributes import in_sentence
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.promise.chance_words import chance_in_words
 from mapapp.answers.promise.chapters import Chapter
-from mapapp.answers.promise.lone_worker import rounded
+from mapapp.answers.promise.lone_worker import round_factor
 from mapapp.answers.promise.overlapping_releases import same_jobs
 from mapapp.answers.publication import is_of_records
 from mapapp.answers.records.claims import RecordsCertificate, SeedClaims, records_claims
@@ -122,7 +122,7 @@ def _kind(publication: OpenedPublication) -> str:
 
 
 def _synthetic(stated: RecordsCertificate) -> Chapter:
-    known = listed([in_sentence(attribute.title) for attribute in stated.attributes])
+    known = list_names([in_sentence(attribute.title) for attribute in stated.attributes])
     return Chapter(
         title="These are synthetic worker records",
         parts=(
@@ -158,7 +158,7 @@ def _how_drawn(stated: RecordsCertificate) -> list[str]:
 
 def _how_seeded(stated: RecordsCertificate, seeds: SeedClaims) -> list[str]:
     counts, titles = stated.records, {attribute.name: attribute.title for attribute in stated.attributes}
-    kept = listed([in_sentence(titles.get(name, name)) for name in seeds.kept])
+    kept = list_names([in_sentence(titles.get(name, name)) for name in seeds.kept])
     topped = (
         f" Another {counts.topped_up:,} records were drawn from the model alone, so that maps count everybody. "
         "Records are not marked by how they were made."
@@ -181,12 +181,12 @@ def _promise(stated: RecordsCertificate) -> Chapter:
         parts=(
             "Take any one worker, and imagine that this worker's record had not been there. "
             f"{'Almost every' if add.delta.value else 'Every'} result that could be published is at most "
-            f"about {rounded(math.exp(add.epsilon.value))} times as likely with the record as without it, and the "
+            f"about {round_factor(math.exp(add.epsilon.value))} times as likely with the record as without it, and the "
             "other way round. The closer this factor is to 1, the less anybody can learn about the worker; a factor of "
             "hundreds or more promises little.",
             f"If the worker's record had been different in any way, the factor is at most about "
-            f"{rounded(math.exp(replace.epsilon.value))}. This reading adds up with the promises of other publications "
-            "of the same workers.",
+            f"{round_factor(math.exp(replace.epsilon.value))}. This reading adds up with the promises of other "
+            "publications of the same workers.",
             *_numbers_in_words(stated),
         ),
     )

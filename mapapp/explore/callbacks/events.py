@@ -34,7 +34,7 @@ from mapapp.question.area_text import (
     parse_area,
     part_of,
     ring_areas,
-    widened,
+    widen_area,
 )
 from mapapp.question.cost import check_cost
 from mapapp.question.distance_bands import ALLOWED
@@ -249,7 +249,7 @@ def with_corridors(address: Address, release: Release, within: object, field: st
     steps: tuple[str, ...] = address.value(field)
     if not steps:
         raise UsageError("there is nothing to be near yet; choose an area first, or open a file of lines")
-    wider = tuple(str(step).removeprefix("+") for step in widened(parse_area(" ".join(steps)), miles))
+    wider = tuple(str(step).removeprefix("+") for step in widen_area(parse_area(" ".join(steps)), miles))
     check_cost((*wider, *address.value("areas" if field == "others" else "others")))
     release.areas.select(" ".join(wider))
     return _put(address, field, tuple(dict.fromkeys(wider)))

@@ -276,7 +276,7 @@ def _with_errors(views: Views, release: Release, address: Address) -> Result:
     question, before = views.settle(address), views.releases.get(address.against, release)
     if before is not release:
         try:
-            return served_answers.changed_with_errors(before, release, question)
+            return served_answers.compare_with_errors(before, release, question)
         except (UsageError, GeodataError):  # the answer without errors has already said so
             pass
     return served_answers.with_errors(release, question)
@@ -292,7 +292,7 @@ def answer_of(views: Views, address: Address) -> tuple[Result, str, tuple[str, .
         notes = ("Compare with: choose another release; this one is already shown.",)
     elif before is not None and not missing:
         try:
-            return served_answers.changed(before, release, question), "", ()
+            return served_answers.compare_releases(before, release, question), "", ()
         except (UsageError, GeodataError) as error:
             notes = (f"The comparison cannot be shown: {error}.",)
     return served_answers.result(release, question), missing, notes

@@ -49,7 +49,7 @@ def _among(views: Views, setup: setup_file.Setup) -> tuple[Address, tuple[str, .
     slug = _slug(views, setup.release)
     against = _slug(views, setup.against) if setup.against else None
     release = views.releases[slug] if slug else views.release(Address())
-    address, notes = setup_file.fitted(
+    address, notes = setup_file.fit_setup(
         replace(setup, against=None) if against else setup, release, leave_out=True
     )
     if setup.release.name and not slug and not setup.release.digest:

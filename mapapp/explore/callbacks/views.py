@@ -201,7 +201,7 @@ class Views:
         if earlier is None or earlier is release or not address.question.is_complete:
             return None
         try:
-            served_answers.changed(earlier, release, self.settle(address))
+            served_answers.compare_releases(earlier, release, self.settle(address))
         except (UsageError, GeodataError):  # the page says why
             return None
         return earlier

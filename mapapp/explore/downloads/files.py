@@ -92,7 +92,7 @@ def answer(wanted: FileRequest) -> Result:
     """The answer that the page shows, with the same expected errors."""
     before, question = wanted.before, wanted.views.settle(wanted.address)
     if before is not None:
-        return served_answers.changed(before, wanted.release, question)
+        return served_answers.compare_releases(before, wanted.release, question)
     ask = served_answers.with_errors if question.is_complete else served_answers.result
     return ask(wanted.release, question)
 
@@ -375,7 +375,7 @@ def _made(wanted: FileRequest, name: str) -> flask.Response:
     with tempfile.TemporaryDirectory(prefix="commutemap-") as folder:
         file = Path(folder) / name
         watching = FileWatch(Path(folder), departure(flask.request))
-        with watch.watching(watching):
+        with watch.watch_work(watching):
             FILES[name].make(wanted, file, watching)
         several = file.suffix != ".zip" and zipfile.is_zipfile(file) and name.startswith("chart.")
         size = file.stat().st_size

@@ -11,7 +11,7 @@ from typing import Final
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses.about import About, Note
 from mapapp.answers.analyses.entries import (
@@ -247,7 +247,7 @@ def _title(question: Question, result: Result, missing: str) -> str:
 def _who(release: Release, question: Question, shown: Result, n: int) -> list[Child]:
     """The rest of the sentence that begins with the number."""
     s = "s" if n == 1 else ""
-    covered = listed(words.covered_states(release)) or "all covered states"
+    covered = list_names(words.covered_states(release)) or "all covered states"
     is_everything = question.areas in ((), (EVERYTHING,))
     here = "" if is_everything else words.place_name(release, question)
     names = {"here": here or covered} | {end: getattr(shown, f"{end}_area", "") for end in ("home", "work")}

@@ -9,7 +9,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers import words
 from mapapp.answers.opened_publication import OpenedPublication, certificate_json
 from mapapp.answers.promise.joint_promise import joint_promise
@@ -67,7 +67,7 @@ def card(
         rows.append((joint.label, joint.text))
     beside = [table.title for table in tables if same_jobs(table, [release])]
     if beside:
-        rows.append(("Not accounted for", f"a table of the same jobs, {listed(beside)}"))
+        rows.append(("Not accounted for", f"a table of the same jobs, {list_names(beside)}"))
     rows += [
         ("Whole records", f"not protected beside {title}")
         for title in whole_record_void(release, (*served, *tables))

@@ -9,7 +9,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers import words
 from mapapp.answers.release import Release, menu_names_of, names_of
 from mapapp.answers.words import aria
@@ -262,7 +262,7 @@ def awaited_text(awaited: Sequence[str]) -> str:
     """A line on the releases that are still being made; empty if all are ready."""
     if not awaited:
         return ""
-    named = listed([f"the {name}" for name in awaited])
+    named = list_names([f"the {name}" for name in awaited])
     return f"A release with {named} is being made. It will appear here, to compare with."
 
 

@@ -9,7 +9,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers.words import PART, Attributes, aria
 from mapapp.question.fields import Theme
 
@@ -44,7 +44,7 @@ def _embedding(embed_from: Sequence[str]) -> list[Component]:
     if not embed_from:
         text = "No other site may embed this map. Its administrator can permit one with --embed-from."
         return [html.P(text, className="quiet small")]
-    label = f"HTML that embeds this view on {listed(list(embed_from))}"
+    label = f"HTML that embeds this view on {list_names(list(embed_from))}"
     return [
         html.Label(label, htmlFor="embed-snippet", className="quiet small"),
         html.Textarea(id="embed-snippet", readOnly="readOnly", rows=4, className="snippet"),

@@ -198,10 +198,10 @@ def read_workplaces(
     row_ptr = store.row_ptr("jobs")
     ends = np.unique(np.append(row_ptr[::_GROUPS_AT_ONCE], row_ptr[-1])).tolist()
 
-    def counted(span: tuple[int, int]) -> _Counted:
+    def count_span(span: tuple[int, int]) -> _Counted:
         return _count_rows(geography, store.slice("jobs", *span, columns), listed=listed)
 
-    for part in work_in_order(counted, itertools.pairwise(ends), threads):
+    for part in work_in_order(count_span, itertools.pairwise(ends), threads):
         np.add.at(workers, part.tract, part.workers)
         np.add.at(rows, part.tract, part.rows)
         # A synthesizer whose rows were read in two parts would be listed twice.

@@ -143,7 +143,7 @@ class RowCounts:
             count=counts.count.astype(np.int32),
         )
 
-    def widened(self) -> WorkplaceCounts:
+    def widen(self) -> WorkplaceCounts:
         """The same in the numbers that certifying takes."""
         return WorkplaceCounts(
             destination_tract=self.destination_tract,
@@ -215,7 +215,7 @@ def read_counts(store: Store, geography: Geography, workplaces: Workplaces, batc
     """The public part of one batch of destination tracts: as it was listed, or read without the homes."""
     known = listed_counts(geography, workplaces, batch)
     if known is not None:
-        return known.widened()
+        return known.widen()
     jobs = _jobs(store, workplaces, batch, PUBLIC_COLUMNS)
     runs = row_runs(np.asarray(jobs["destination_index"]), segment_bytes(jobs), np.asarray(jobs["count"]))
     if runs is None:
@@ -258,7 +258,7 @@ def _counts_of_unsorted(
     count = np.asarray(jobs["count"])
     in_order = not np.any(synthesizer[1:] < synthesizer[:-1])
     order = np.argsort(synthesizer, kind="stable")
-    distinct, n_workers = _summed(synthesizer[order], count[order])
+    distinct, n_workers = _sum_by_synthesizer(synthesizer[order], count[order])
     destination = distinct // N_SEGMENTS
     destination_tract, tract = _tracts(geography, workplaces, batch, destination)
     return WorkplaceCounts(
@@ -301,7 +301,7 @@ def synthesizers_of(jobs: Mapping[str, npt.ArrayLike]) -> tuple[Ints, Ints, Ints
     if not _rises(synthesizer, origin):
         order = np.lexsort((origin, synthesizer))
         synthesizer, origin, count = synthesizer[order], origin[order], count[order]
-    distinct, n_workers = _summed(synthesizer, count)
+    distinct, n_workers = _sum_by_synthesizer(synthesizer, count)
     worker_ptr = np.concatenate(([0], np.cumsum(n_workers))).astype(np.int64)
     if np.any(count != 1):
         origin = np.repeat(origin, count)
@@ -315,7 +315,7 @@ def _synthesizer_of(jobs: Mapping[str, npt.ArrayLike]) -> Ints:
     return synthesizer
 
 
-def _summed(synthesizer: Ints, count: npt.NDArray[np.generic]) -> tuple[Ints, Ints]:
+def _sum_by_synthesizer(synthesizer: Ints, count: npt.NDArray[np.generic]) -> tuple[Ints, Ints]:
     """Distinct synthesizers of sorted rows, and the workers of each."""
     if not synthesizer.size:
         return _NONE, _NONE

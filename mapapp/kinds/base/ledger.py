@@ -51,7 +51,7 @@ from mapapp.kinds.base.ledger_entry import (
     at_most,
     budget_fact,
     exact_amount,
-    parsed_entry,
+    parse_entry,
     release_entry,
     sum_spent,
     withdrawals,
@@ -87,7 +87,7 @@ class Ledger:
         if not self.path.exists():
             self._require_promised_budget(())
             return ()
-        with self._locked(write=False) as file:
+        with self._lock_file(write=False) as file:
             return self._read(file)
 
     def budget(self) -> tuple[Fraction, Fraction] | None:
@@ -115,7 +115,7 @@ class Ledger:
             delta=exact_amount(delta, "budget delta"),
             written_at=_now(),
         )
-        with self._locked(write=True) as file:
+        with self._lock_file(write=True) as file:
             if self._read(file):
                 raise LedgerError(
                     f"{self.path} has entries already; a budget can only be its first line: set it before the "
@@ -174,7 +174,7 @@ class Ledger:
             run_id=run_id,
             written_at=_now(),
         )
-        with self._locked(write=True) as file:
+        with self._lock_file(write=True) as file:
             entries = self._read(file)
             if beside is not None:
                 entry = replace(entry, beside=beside(entries))
@@ -217,7 +217,7 @@ class Ledger:
         check : callable
             Called under the lock, before anything is written.
         """
-        with self._locked(write=True) as file:
+        with self._lock_file(write=True) as file:
             entry = LedgerEntry(
                 kind="table",
                 epsilon=Fraction(0),
@@ -252,7 +252,7 @@ class Ledger:
             raise LedgerError(f"withdrawing {release!r} needs a reason; say why it is no longer published")
         if not self.path.exists():
             raise LedgerError(f"{self.path} does not exist: nothing has been released from this dataset")
-        with self._locked(write=True) as file:
+        with self._lock_file(write=True) as file:
             entries = self._read(file)
             place = self._place_of(entries, release)
             return self._append(
@@ -281,7 +281,7 @@ class Ledger:
         reason : str
             How it failed, without any value.
         """
-        with self._locked(write=True) as file:
+        with self._lock_file(write=True) as file:
             entries = self._read(file)
             self._append(
                 file,
@@ -326,7 +326,7 @@ class Ledger:
         """The last line if a crash cut it short, else None."""
         if not self.path.exists():
             return None
-        with self._locked(write=False) as file:
+        with self._lock_file(write=False) as file:
             return self._split(file)[1]
 
     def settle_torn_line(self, *, epsilon: Number, delta: Number, release: str) -> LedgerEntry:
@@ -340,7 +340,7 @@ class Ledger:
         LedgerError
             No line is torn, or it was the budget, and is to be settled as another than the dataset's.
         """
-        with self._locked(write=True) as file:
+        with self._lock_file(write=True) as file:
             whole, torn = self._split(file)
             if torn is None:
                 raise LedgerError(f"{self.path} has no line that was cut short; there is nothing to settle")
@@ -392,7 +392,7 @@ class Ledger:
             )
 
     @contextmanager
-    def _locked(self, *, write: bool) -> Iterator[int]:
+    def _lock_file(self, *, write: bool) -> Iterator[int]:
         """Open the file and hold its lock; `O_APPEND` so that no write can land on an earlier line."""
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND if write else os.O_RDONLY
         try:
@@ -414,7 +414,7 @@ class Ledger:
         lines = content.split(b"\n")
         if not lines[-1]:
             lines.pop()
-        if lines and parsed_entry(lines[-1]) is None:
+        if lines and parse_entry(lines[-1]) is None:
             return lines[:-1], lines[-1]
         return lines, None
 
@@ -424,7 +424,7 @@ class Ledger:
         broken = 0
         before = hashlib.sha256()
         for number, line in enumerate(lines, start=1):
-            entry = parsed_entry(line)
+            entry = parse_entry(line)
             expected = before.hexdigest()
             before.update(line + b"\n")
             if entry is None:
@@ -457,7 +457,7 @@ class Ledger:
         missing_end = b"" if before.endswith(b"\n") or not before else b"\n"
         entry = replace(entry, before=hashlib.sha256(before + missing_end).hexdigest())
         line = missing_end + entry.to_line()
-        if parsed_entry(entry.to_line()) != entry:
+        if parse_entry(entry.to_line()) != entry:
             raise LedgerError(
                 f"{self.path} cannot hold epsilon {entry.epsilon} and delta {entry.delta}; give fewer digits"
             )

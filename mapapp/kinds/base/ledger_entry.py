@@ -26,7 +26,7 @@ __all__ = [
     "budget_fact",
     "exact_amount",
     "known_publications",
-    "parsed_entry",
+    "parse_entry",
     "promised_amounts",
     "release_entry",
     "sum_readings",
@@ -290,7 +290,7 @@ class LedgerEntry:
         return entry
 
 
-def parsed_entry(line: bytes) -> LedgerEntry | None:
+def parse_entry(line: bytes) -> LedgerEntry | None:
     """The entry of a line; None if the line does not hold one."""
     try:
         return LedgerEntry.from_line(line)
@@ -435,15 +435,15 @@ def budget_fact(epsilon: Fraction, delta: Fraction) -> dict[str, str]:
 
 def at_most(amount: Fraction) -> str:
     """An amount to six digits, rounded down: what may still be asked for."""
-    return _rounded(amount, ROUND_FLOOR)
+    return _round_amount(amount, ROUND_FLOOR)
 
 
 def at_least(amount: Fraction) -> str:
     """Return an amount to six digits, rounded up: what is spent or needed."""
-    return _rounded(amount, ROUND_CEILING)
+    return _round_amount(amount, ROUND_CEILING)
 
 
-def _rounded(amount: Fraction, rounding: str) -> str:
+def _round_amount(amount: Fraction, rounding: str) -> str:
     digits = Context(prec=6, rounding=rounding)
     return f"{float(digits.divide(Decimal(amount.numerator), Decimal(amount.denominator))):g}"
 

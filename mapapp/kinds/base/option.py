@@ -17,7 +17,16 @@ from mapapp.base.errors import UsageError
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["Control", "Option", "declared", "exact", "made", "number_or_none", "whole", "with_values"]
+__all__ = [
+    "Control",
+    "Option",
+    "bind_options",
+    "exact",
+    "list_declared",
+    "number_or_none",
+    "replace_values",
+    "whole",
+]
 
 _MOST_DIGITS: Final = 18
 
@@ -48,7 +57,7 @@ class Control:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option. What its field says, name, type, and default, is filled in by :func:`declared`.
+    """One option. What its field says, name, type, and default, is filled in by :func:`list_declared`.
 
     Attributes
     ----------
@@ -116,7 +125,7 @@ Made = TypeVar("Made")
 Options = TypeVar("Options", bound="DataclassInstance")
 
 
-def declared(options: type, kind: type[Declared]) -> dict[str, Declared]:
+def list_declared(options: type, kind: type[Declared]) -> dict[str, Declared]:
     """The options that a dataclass declares, by name of the field, in their order."""
     hints = get_type_hints(options, include_extras=True)
     defaults = {field.name: field.default for field in fields(options)}
@@ -129,16 +138,16 @@ def declared(options: type, kind: type[Declared]) -> dict[str, Declared]:
     return by_name
 
 
-def with_values(options: Options, values: Mapping[str, object]) -> Options:
+def replace_values(options: Options, values: Mapping[str, object]) -> Options:
     """The same options with other values, by name of the field."""
     return replace(options, **values)
 
 
-def made(options: type[Made], values: Mapping[str, object]) -> partial[Made]:
+def bind_options(options: type[Made], values: Mapping[str, object]) -> partial[Made]:
     """What makes a dataclass from values of its options, by name of the field; None stands for the default."""
     given = {
         name: option.from_text(values[name])
-        for name, option in declared(options, Option).items()
+        for name, option in list_declared(options, Option).items()
         if values.get(name) is not None
     }
     return partial(options, **given)

@@ -110,18 +110,18 @@ def publications_beside(
         )
     # What was withdrawn may be gone, but people may have read it: its name in the ledger is enough.
     there = [path for path in given if path.exists() or path.name not in withdrawn]
-    claims = [_named(dataset, path) for path in there]
+    claims = [_claim_of(dataset, path) for path in there]
     others = [entry for entry in published if entry.kind != kind]
     if others and not given and not on_purpose:
         raise UsageError(_refusal(dataset, kind, others[0], others[0].release in withdrawn))
     claims += [
         BesideClaim(kind=cast(Kind, entry.kind), name=entry.release, digest=None)
-        for entry in _not_given(others, dict(zip(there, claims, strict=True)))
+        for entry in _leave_out_given(others, dict(zip(there, claims, strict=True)))
     ]
     return claims
 
 
-def _not_given(entries: Sequence[LedgerEntry], given: Mapping[Path, BesideClaim]) -> list[LedgerEntry]:
+def _leave_out_given(entries: Sequence[LedgerEntry], given: Mapping[Path, BesideClaim]) -> list[LedgerEntry]:
     """Return the entries of publications that were not given.
 
     One that was renamed is recognized by what it spent, if only one entry spent as much.
@@ -135,14 +135,14 @@ def _not_given(entries: Sequence[LedgerEntry], given: Mapping[Path, BesideClaim]
     for kind, path in renamed:
         if kind == "records":  # their line has two readings, and their certificate need not have both
             continue
-        spent = _spent(open_store(path, kind, verify=False).document(CERTIFICATE), kind)
+        spent = _amounts_of(open_store(path, kind, verify=False).document(CERTIFICATE), kind)
         alike = [entry for entry in left if entry.kind == kind and (entry.epsilon, entry.delta) == spent]
         if len(alike) == 1:
             left.remove(alike[0])
     return left
 
 
-def _spent(certificate: JsonMapping, kind: Kind) -> tuple[Fraction, Fraction]:
+def _amounts_of(certificate: JsonMapping, kind: Kind) -> tuple[Fraction, Fraction]:
     """What a publication spent, as its entry in the ledger has it."""
     if kind == "table":
         return Fraction(0), Fraction(0)
@@ -198,7 +198,7 @@ def confidential_hashes(dataset: Store) -> dict[str, str]:
     return {"jobs": keyed_file_hash(bytes.fromhex(dataset.manifest["commitment_key"]), dataset.file("jobs"))}
 
 
-def _named(dataset: Store, path: Path) -> BesideClaim:
+def _claim_of(dataset: Store, path: Path) -> BesideClaim:
     kind = read_manifest(path).get("kind")
     if kind not in _PUBLICATIONS:
         raise UsageError(f"--beside-release {path}: this is a {kind}; give a release, a table, or records")

@@ -11,7 +11,7 @@ from io import BufferedWriter
 from pathlib import Path
 from typing import Final
 
-__all__ = ["PARTS", "parts_folder", "writing_private"]
+__all__ = ["PARTS", "parts_folder", "write_private"]
 
 PARTS: Final = "parts"
 """Folder within that of a publication while it is written, for what is in between."""
@@ -28,7 +28,7 @@ def parts_folder(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def writing_private(file: Path) -> Iterator[BufferedWriter]:
+def write_private(file: Path) -> Iterator[BufferedWriter]:
     """Yield a stream to a new file beside `file`, which takes its place when all is written.
 
     If two tasks write the same file, each writes its own, and the later one takes the place: nothing is torn.

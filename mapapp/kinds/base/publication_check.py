@@ -71,7 +71,7 @@ def check_sizes(release: Store) -> CertificateCheck:
     wrong = [
         name
         for name, stated in listed.items()
-        if not is_written_alike(stated, _measured(release, name, stated))
+        if not is_written_alike(stated, _measure_file(release, name, stated))
     ]
     detail = (
         f"different from the manifest: {', '.join(wrong)}"
@@ -100,8 +100,8 @@ def check_publication(release: Store, bound: PublicationClaim | msgspec.UnsetTyp
     if bound is msgspec.UNSET:
         return []
     return [
-        _compared("facts shown to readers", bound.facts, public_facts(release.manifest)),
-        _compared("tables", bound.files, listed_tables(release.manifest["files"])),
+        _compare_manifest("facts shown to readers", bound.facts, public_facts(release.manifest)),
+        _compare_manifest("tables", bound.files, listed_tables(release.manifest["files"])),
     ]
 
 
@@ -118,19 +118,19 @@ def check_facts(release: Store, workplaces: npt.NDArray[np.integer]) -> Certific
     wrong = []
     if not isinstance(stated, list) or not used <= {str(state) for state in stated}:
         wrong.append(f"destination_states: workplaces are in {', '.join(sorted(used))}")
-    if not is_written_alike(_by_code(release.manifest.get("layers", [])), _by_code(layers)):
+    if not is_written_alike(_sort_by_code(release.manifest.get("layers", [])), _sort_by_code(layers)):
         wrong.append("layers: different from the table of layers")
     return CertificateCheck("states and layers", not wrong, "; ".join(wrong) or "match the tables")
 
 
-def _measured(release: Store, name: str, stated: Mapping[str, object]) -> dict[str, object]:
+def _measure_file(release: Store, name: str, stated: Mapping[str, object]) -> dict[str, object]:
     """Return what the manifest should state for a file; its sha256 was compared when the release was opened."""
     file = Path(release.path / name)
     facts = {"sha256": stated["sha256"], "bytes": file.stat().st_size}
     return facts if name == CERTIFICATE else {**facts, "rows": pyarrow.parquet.read_metadata(file).num_rows}
 
 
-def _compared(check: str, bound: JsonObject, measured: Mapping[str, object]) -> CertificateCheck:
+def _compare_manifest(check: str, bound: JsonObject, measured: Mapping[str, object]) -> CertificateCheck:
     """Compare the certificate with the manifest, entry by entry."""
     names = sorted(bound.keys() | measured.keys())
     wrong = [
@@ -144,7 +144,7 @@ def _compared(check: str, bound: JsonObject, measured: Mapping[str, object]) -> 
     return CertificateCheck(check, not wrong, detail)
 
 
-def _by_code(layers: object) -> object:
+def _sort_by_code(layers: object) -> object:
     """Layers in the order of their codes, where each has one."""
     try:
         return sorted(cast(list[JsonObject], layers), key=lambda layer: str(layer["layer"]))
@@ -216,12 +216,12 @@ def _check_characteristics(store: Store) -> CertificateCheck:
         return CertificateCheck("characteristics", False, "listed, but there is no table of them")
     files = [file for file in store.manifest.get(FACT) or [] if isinstance(file, dict)]
     listed = {(file.get("end"), file.get("segment", ALL_WORKERS)) for file in files}
-    good = bool(files) and _counted(store) <= listed
+    good = bool(files) and _list_counts(store) <= listed
     detail = f"{len(files)} files listed" if good else "the manifest does not list the files they are from"
     return CertificateCheck("characteristics", good, detail)
 
 
-def _counted(store: Store) -> set[tuple[str, str]]:
+def _list_counts(store: Store) -> set[tuple[str, str]]:
     """End and segment of every count."""
     pairs = set()
     if store.has_table(CHARACTERISTICS.name):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from geodata.geography.elsewhere import state_name
-from geodata.store.residents_only import RESIDENTS_ONLY, with_residents_only
+from geodata.store.residents_only import RESIDENTS_ONLY, add_residents_only
 from geodata.store.store import Store, open_store
 
 __all__ = ["open_dataset", "reasons_of_homes"]
@@ -25,7 +25,7 @@ def open_dataset(path: Path, *, verify: bool = True) -> Store:
     StoreError
         As `geodata.store.store.open_store`.
     """
-    return with_residents_only(open_store(path, "dataset", verify=verify))
+    return add_residents_only(open_store(path, "dataset", verify=verify))
 
 
 def reasons_of_homes(facts: Mapping[str, object]) -> list[str]:

@@ -233,7 +233,7 @@ class KeyCheck:
 
     def result(self, is_stated: bool, *, homes_agree: bool = False) -> CertificateCheck:
         """Compare what was found, also among home blocks, with what the certificate says."""
-        return compared_with_test_key(self._same.are_too_many or homes_agree, is_stated)
+        return compare_with_test_key(self._same.are_too_many or homes_agree, is_stated)
 
 
 class SamePoints:
@@ -290,7 +290,7 @@ def _chance_in_cell(cells: CellTriangles) -> npt.NDArray[np.float64]:
     return np.minimum(np.pi * _CLOSE_ROUNDED_M**2 / np.maximum(area, 1.0), 1.0)
 
 
-def compared_with_test_key(is_test: bool, is_stated: bool) -> CertificateCheck:
+def compare_with_test_key(is_test: bool, is_stated: bool) -> CertificateCheck:
     """Compare whether the test key was recognized with what the certificate says."""
     detail = "made with the published test key" if is_test else "not used"
     return CertificateCheck("test key", is_test == is_stated, detail)

@@ -30,7 +30,7 @@ from mapapp.kinds.base.ledger_entry import (
     sum_spent,
 )
 
-__all__ = ["Source", "Sum", "summed"]
+__all__ = ["Source", "Sum", "sum_ledgers"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class Sum:
         return sum_readings(self.entries)
 
 
-def summed(paths: Sequence[Path]) -> Sum:
+def sum_ledgers(paths: Sequence[Path]) -> Sum:
     """Add up the promises of several datasets and releases.
 
     Raises
@@ -101,16 +101,16 @@ def summed(paths: Sequence[Path]) -> Sum:
     StoreError, LedgerError
         A source cannot be read.
     """
-    stores = [_opened(path) for path in paths]
+    stores = [_open_source(path) for path in paths]
     _refuse_repeats(stores)
     sources = tuple(_source(store) for store in stores)
     _refuse_counted_releases(sources)
     entries = _each_line_once(sources)
-    notes = (*_perhaps_counted(stores, sources), *_copies(stores, sources), *_differences(sources))
+    notes = (*_name_perhaps_counted(stores, sources), *_copies(stores, sources), *_differences(sources))
     return Sum(sources=sources, entries=entries, notes=notes)
 
 
-def _opened(path: Path) -> Store:
+def _open_source(path: Path) -> Store:
     """Open a store of either kind; of a dataset, only the ledger and its manifest are needed."""
     kind = read_manifest(path).get("kind")
     if kind == "table":
@@ -166,7 +166,7 @@ def _each_line_once(sources: Sequence[Source]) -> tuple[LedgerEntry, ...]:
     return tuple(entries)
 
 
-def _perhaps_counted(stores: Sequence[Store], sources: Sequence[Source]) -> list[str]:
+def _name_perhaps_counted(stores: Sequence[Store], sources: Sequence[Source]) -> list[str]:
     """Say which releases without an id of their run may be counted by the ledger of a dataset as well."""
     unnamed = [
         store
@@ -217,7 +217,7 @@ def _copies(stores: Sequence[Store], sources: Sequence[Source]) -> list[str]:
         same = imported.setdefault(files, source) if files else source
         if original is not source:
             notes.append(
-                f"{original.path} and {source.path} are copies of one dataset: {_shared(original, source)}"
+                f"{original.path} and {source.path} are copies of one dataset: {_describe_shared(original, source)}"
             )
         elif same is not source:
             notes.append(
@@ -226,7 +226,7 @@ def _copies(stores: Sequence[Store], sources: Sequence[Source]) -> list[str]:
     return notes
 
 
-def _shared(original: Source, copy: Source) -> str:
+def _describe_shared(original: Source, copy: Source) -> str:
     """What the ledgers of two copies of a dataset share, in words."""
     if any(
         e.for_release and not e.run_id and (e.epsilon or e.delta)

@@ -14,6 +14,6 @@ def cluster_client(scheduler: str | None, key: SecretKey) -> AbstractContextMana
     """A cluster's client; None on this machine alone, which needs no Dask."""
     if scheduler is None:
         return nullcontext()
-    from mapapp.kinds.cluster.connection import connected
+    from mapapp.kinds.cluster.connection import connect_client
 
-    return connected(scheduler, secret=not key.is_test)
+    return connect_client(scheduler, secret=not key.is_test)

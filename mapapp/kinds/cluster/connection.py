@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from mapapp.base.errors import UsageError
 from mapapp.kinds.cluster.dask_types import Client, Security
 
-__all__ = ["CLOSE_S", "CONNECT_S", "connected", "reason_of", "require_safe_address"]
+__all__ = ["CLOSE_S", "CONNECT_S", "connect_client", "reason_of", "require_safe_address"]
 
 CONNECT_S: Final = 5.0
 CLOSE_S: Final = 5.0
@@ -56,7 +56,7 @@ def _is_safe(scheme: str, host: str) -> bool:
 
 
 @contextmanager
-def connected(address: str, *, secret: bool) -> Iterator[Client]:
+def connect_client(address: str, *, secret: bool) -> Iterator[Client]:
     """Connect to a scheduler: yields Dask's client.
 
     Raises

@@ -25,7 +25,7 @@ from engine.streams import SecretKey
 from geodata.store.store import Store, store_digest
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report, silent
-from mapapp.kinds.base.private_files import PARTS, writing_private
+from mapapp.kinds.base.private_files import PARTS, write_private
 from mapapp.kinds.cluster import connection
 from mapapp.kinds.cluster import worker as cluster_worker
 from mapapp.kinds.cluster.connection import CLOSE_S, reason_of, require_safe_address
@@ -101,7 +101,7 @@ class ClusterRun:
         facts = {name: fact for name, fact in source.store.manifest.items() if name in _SHARED_FACTS}
         store = replace(source.store, path=self._job.dataset, manifest=facts)
         content = pickle.dumps(replace(source, store=store))
-        with writing_private(self._job.parts / SOURCE) as stream:
+        with write_private(self._job.parts / SOURCE) as stream:
             stream.write(content)
         self._job = replace(self._job, source_sha256=hashlib.sha256(content).hexdigest())
 
@@ -198,21 +198,21 @@ class ClusterRun:
             raise UsageError(_LOST) from error
 
     def _admit(self, workers: Sequence[str], *, needed: bool) -> None:
-        """Refuse workers that cannot take part, by name. `needed` as in `_unreached`."""
+        """Refuse workers that cannot take part, by name. `needed` as in `_pass_over`."""
         for worker in workers:
             require_safe_address(worker, secret=self._secret)
         new = [worker for worker in workers if worker not in self._admitted]
         refusals = self._call(new, cluster_worker.admit, self._job, self._secret)
         for worker, refusal in refusals.items():
             if isinstance(refusal, Exception):
-                self._unreached(worker, refusal, needed=needed)
+                self._pass_over(worker, refusal, needed=needed)
             elif refusal:
                 raise UsageError(f"worker {worker}: {refusal}")
             else:
                 self._find_mark(worker)
                 self._admitted.add(worker)
 
-    def _unreached(self, worker: str, error: Exception, *, needed: bool) -> None:
+    def _pass_over(self, worker: str, error: Exception, *, needed: bool) -> None:
         """Pass over a worker that is gone; UsageError where one is `needed`, stays, and cannot be called."""
         end = time.monotonic() + _LEAVE_S
         while needed and worker in self._workers():
@@ -230,15 +230,15 @@ class ClusterRun:
         mark.unlink()
 
     def _give_key(self, workers: Sequence[str], *, needed: bool) -> None:
-        """Hand the key to some workers, directly. `needed` as in `_unreached`."""
+        """Hand the key to some workers, directly. `needed` as in `_pass_over`."""
         assert self._key is not None
         self._admit(workers, needed=needed)
         admitted = [worker for worker in workers if worker in self._admitted]
-        with self._key.handed_over() as parcel:
+        with self._key.hand_over() as parcel:
             errors = self._call(admitted, cluster_worker.take_key, self._job, parcel)
         for worker, error in errors.items():
             if isinstance(error, Exception):
-                self._unreached(worker, error, needed=needed)
+                self._pass_over(worker, error, needed=needed)
 
     def _call(
         self,
@@ -271,7 +271,7 @@ _Run = TypeVar("_Run", bound=ClusterRun)
 
 
 @contextmanager
-def running(run: _Run) -> Iterator[_Run]:
+def open_run(run: _Run) -> Iterator[_Run]:
     """Yield a run whose workers are ready; whatever happens, nothing of it is left with them afterwards."""
     try:
         run.start()

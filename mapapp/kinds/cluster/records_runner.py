@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 from engine.streams import SecretKey
 from geodata.store.store import Store
 from mapapp.base.progress import Report, silent
-from mapapp.kinds.cluster.coordinator import ClusterRun, running
+from mapapp.kinds.cluster.coordinator import ClusterRun, open_run
 from mapapp.kinds.cluster.dask_types import Client
 from mapapp.kinds.cluster.worker import (
     Answer,
@@ -107,5 +107,5 @@ def cluster_record_runner(
     client: Client, dataset: Store, directory: Path, *, secret: bool, report: Report = silent
 ) -> Iterator[ClusterRecordRunner]:
     """Yield the workers of a cluster, ready; whatever happens, nothing of the run is left with them afterwards."""
-    with running(ClusterRecordRunner(client, dataset, directory, secret=secret, report=report)) as runner:
+    with open_run(ClusterRecordRunner(client, dataset, directory, secret=secret, report=report)) as runner:
         yield runner

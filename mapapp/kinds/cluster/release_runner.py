@@ -13,7 +13,7 @@ import numpy as np
 from engine.streams import SecretKey
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.cluster import worker
-from mapapp.kinds.cluster.coordinator import ClusterRun, running
+from mapapp.kinds.cluster.coordinator import ClusterRun, open_run
 from mapapp.kinds.cluster.dask_types import Client
 from mapapp.kinds.cluster.worker import USED, Certified, read_part, write_part
 from mapapp.kinds.release.make.batch import Columns, SynthesisSource
@@ -63,7 +63,7 @@ class ClusterRunner(ClusterRun):
             "drawing synthetic workers",
             worker.draw_part,
             # The rest of it is for the certificate, and under the paper accountant large.
-            [(batch, _without_rows(certified)) for batch, certified in enumerate(self._certified)],
+            [(batch, _drop_rows(certified)) for batch, certified in enumerate(self._certified)],
         )
         for batch, _ in enumerate(done):
             rows = read_part(self._job.jobs_part(batch))
@@ -88,9 +88,9 @@ def cluster_runner(
     client: Client, source: SynthesisSource, directory: Path, *, secret: bool, report: Report = silent
 ) -> Iterator[ClusterRunner]:
     """Yield the workers of a cluster, ready; whatever happens, nothing of the run is left with them afterwards."""
-    with running(ClusterRunner(client, source, directory, secret=secret, report=report)) as runner:
+    with open_run(ClusterRunner(client, source, directory, secret=secret, report=report)) as runner:
         yield runner
 
 
-def _without_rows(certified: Certified) -> Certified:
+def _drop_rows(certified: Certified) -> Certified:
     return replace(certified, batch=replace(certified.batch, rows=[], tails=None))

@@ -35,7 +35,7 @@ from mapapp.base.errors import UsageError
 from mapapp.kinds.base.block_cells import read_cells
 from mapapp.kinds.base.certificate import software_versions
 from mapapp.kinds.base.inputs import synthesizers_of
-from mapapp.kinds.base.private_files import writing_private
+from mapapp.kinds.base.private_files import write_private
 from mapapp.kinds.cluster.dask_types import Addressed
 from mapapp.kinds.records.make.drawing import RecordSource
 from mapapp.kinds.records.make.tasks import RecordWork
@@ -258,7 +258,7 @@ def place_part(job: Job, batch: int) -> Answer:
             raise KeyNeeded
         cells = _cells(run, job)
         jobs = read_part(job.jobs_part(batch))
-        return write_part(job.points_part(batch), points_of(key, _drawn(jobs), cells))
+        return write_part(job.points_part(batch), points_of(key, _rebuild_batch(jobs), cells))
 
     return answer_of(job, work)
 
@@ -272,7 +272,7 @@ def write_part(file: Path, columns: Columns) -> int:
     A task that runs twice writes the same rows twice, each time beside their place, so nothing is torn.
     """
     table = pyarrow.table(columns)
-    with writing_private(file) as stream:
+    with write_private(file) as stream:
         pyarrow.parquet.write_table(
             table, stream, compression="zstd", compression_level=1, use_dictionary=False
         )
@@ -411,7 +411,7 @@ def _fingerprint(support: Support) -> str:
     return digest.hexdigest()
 
 
-def _drawn(jobs: Columns) -> DrawnBatch:
+def _rebuild_batch(jobs: Columns) -> DrawnBatch:
     """The synthetic workers of a batch again, from its jobs: every synthesizer has some."""
     destination, segment, synthetic_ptr, home_block = synthesizers_of(jobs)
     return DrawnBatch(

@@ -13,7 +13,7 @@ from mapapp.question.fields import Side, kept_bands
 from mapapp.question.fields import Values as FieldValues
 from mapapp.question.filters import CHARACTERISTICS
 from mapapp.question.question import OTHER_END, Question
-from mapapp.question.sentence.attribute_phrases import merged
+from mapapp.question.sentence.attribute_phrases import merge_values
 from mapapp.question.sentence.clues import all_of, analysis_of, cross_table_by, is_compared, missing_words
 from mapapp.question.sentence.gazetteer import Gazetteer
 from mapapp.question.sentence.meanings import (
@@ -190,7 +190,7 @@ def ask_in_words(text: str, gazetteer: Gazetteer, chosen: Sequence[str] = ()) ->
     UsageError
         If the sentence is empty or too long.
     """
-    reading = _with_distance_behind(_with_chosen(read(sentence_of(text), gazetteer), chosen))
+    reading = _use_distance_behind(_use_chosen(read(sentence_of(text), gazetteer), chosen))
     unknown = tuple(reading.sentence.said(*part) for part in reading.unknown)
     notes = _notes(reading, gazetteer)
     if all(isinstance(item.meaning, _WITHOUT_CONTENT) for item in reading.items):
@@ -206,12 +206,17 @@ def ask_in_words(text: str, gazetteer: Gazetteer, chosen: Sequence[str] = ()) ->
         year=_last_year(year for year in years if not year.is_earlier),
         against_year=_last_year(year for year in years if year.is_earlier),
         understood=understood_of(reading, question, mentions, gazetteer, show),
-        notes=(*mentions.notes, *notes, *_unplaced(reading, mentions, gazetteer), *_unshown(question, shown)),
+        notes=(
+            *mentions.notes,
+            *notes,
+            *_note_unplaced(reading, mentions, gazetteer),
+            *_note_unshown(question, shown),
+        ),
         unknown=unknown,
     )
 
 
-def _with_chosen(reading: Reading, chosen: Sequence[str]) -> Reading:
+def _use_chosen(reading: Reading, chosen: Sequence[str]) -> Reading:
     """Return a reading in which `this town` is the chosen area; without one, it has no meaning.
 
     Words on workers that name no area are about the chosen one, too: `women`, `sex by education`.
@@ -229,7 +234,7 @@ def _with_chosen(reading: Reading, chosen: Sequence[str]) -> Reading:
     return replace(reading, items=tuple(items))
 
 
-def _with_distance_behind(reading: Reading) -> Reading:
+def _use_distance_behind(reading: Reading) -> Reading:
     """Return a reading in which `near Pawtucket, within 3 miles` has that distance, and not the assumed one."""
     items = list(reading.items)
     content = [at for at, item in enumerate(items) if not isinstance(item.meaning, Empty | Joint)]
@@ -260,7 +265,7 @@ def _question(items: Sequence[Item], mentions: Mentions, gazetteer: Gazetteer) -
 
 def _attributes(items: Sequence[Item], by: Sequence[str], gazetteer: Gazetteer) -> tuple[str, ...]:
     """Return the included values of further attributes; a table by an attribute that all values are of has all."""
-    chosen = merged(all_of(items, Values))
+    chosen = merge_values(all_of(items, Values))
     kept = {
         name: codes
         for name, codes in chosen.items()
@@ -295,7 +300,7 @@ def _notes(reading: Reading, gazetteer: Gazetteer) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(note for note in notes if note), *reading.corrected)))
 
 
-def _unplaced(reading: Reading, mentions: Mentions, gazetteer: Gazetteer) -> Iterator[str]:
+def _note_unplaced(reading: Reading, mentions: Mentions, gazetteer: Gazetteer) -> Iterator[str]:
     """Yield a sentence for each unknown name in a sentence without areas, with the nearest known names."""
     for name in () if mentions.areas else reading.unknown_names:
         near = gazetteer.nearest_names(name)
@@ -397,7 +402,7 @@ def _edges(items: Sequence[Item]) -> FieldValues:
     return {"edges": check_edges(edges)} if edges else {}
 
 
-def _unshown(question: Question, shown: Sequence[Show]) -> tuple[str, ...]:
+def _note_unshown(question: Question, shown: Sequence[Show]) -> tuple[str, ...]:
     if not shown or shown[0] in question.entry.shows:
         return ()
     return (f"{question.entry.title} cannot be drawn as {SHOW_NAMES[shown[0]]}; the usual map is shown.",)

@@ -42,7 +42,7 @@ def value_at(sentence: Sentence, gazetteer: Gazetteer, first: int) -> Item | Non
         or (item is not None and item.last >= inside.last)
     ):
         return item
-    others = gazetteer.labels.without(inside.meaning)
+    others = gazetteer.labels.exclude(inside.meaning)
     return None if others is None else Item(first, inside.last, others)
 
 
@@ -120,7 +120,7 @@ def _word_at(sentence: Sentence, position: int) -> int | None:
     return sentence.starts.index(position) if position in sentence.starts else None
 
 
-def merged(values: list[Values]) -> dict[str, tuple[str, ...]]:
+def merge_values(values: list[Values]) -> dict[str, tuple[str, ...]]:
     """Return the codes that several values of the same attributes include, by attribute."""
     by_attribute: dict[str, dict[str, None]] = {}
     for meaning in values:

@@ -59,7 +59,7 @@ _NAICS: Final = re.compile(
 )
 
 
-def _compiled() -> tuple[tuple[re.Pattern[str], ClassOfJobs], ...]:
+def _compile_classes() -> tuple[tuple[re.Pattern[str], ClassOfJobs], ...]:
     patterns = []
     for pattern, code in _CLASSES:
         job_class = f"(?:{pattern}){_SECTOR}"
@@ -73,7 +73,7 @@ def _compiled() -> tuple[tuple[re.Pattern[str], ClassOfJobs], ...]:
     return (*patterns, (_NAICS, ClassOfJobs(usual, LABEL_OF[usual])))
 
 
-CLASS_PHRASES: Final = _compiled()
+CLASS_PHRASES: Final = _compile_classes()
 
 
 def class_at(joined: str, position: int) -> tuple[ClassOfJobs, int] | None:

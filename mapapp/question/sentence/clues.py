@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final, TypeVar
 
 from mapapp.question.fields import MAX_NAMES
-from mapapp.question.sentence.attribute_phrases import merged
+from mapapp.question.sentence.attribute_phrases import merge_values
 from mapapp.question.sentence.gazetteer import Gazetteer
 from mapapp.question.sentence.labels import Labels
 from mapapp.question.sentence.meanings import (
@@ -67,7 +67,9 @@ def cross_table_by(items: Sequence[Item], labels: Labels) -> tuple[str, ...]:
     names = [name for meaning in all_of(items, By) for name in meaning.attributes]
     # "Men and women" are everybody, by sex.
     names += [
-        name for name, codes in merged(all_of(items, Values)).items() if len(codes) == labels.size(name) > 1
+        name
+        for name, codes in merge_values(all_of(items, Values)).items()
+        if len(codes) == labels.size(name) > 1
     ]
     if is_compared(items) and labels.has(_DISTANCE):
         # "Do people with a degree commute farther?" compares them with others, by how far they commute.

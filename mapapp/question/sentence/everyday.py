@@ -136,7 +136,7 @@ OFTEN_MISSPELLED: Final = (
 """Words with which a misspelled word is compared; each is one of the phrases."""
 
 
-def _compiled(
+def _compile_patterns(
     patterns: tuple[tuple[str, tuple[str, ...]], ...],
 ) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
     return tuple((re.compile(rf"(?:{pattern})(?!\S)"), names) for pattern, names in patterns)
@@ -145,7 +145,7 @@ def _compiled(
 _VALUES: Final = tuple(
     (pattern, names, is_people)
     for is_people, group in ((True, _PEOPLE), (False, _OTHERS))
-    for pattern, names in _compiled(group)
+    for pattern, names in _compile_patterns(group)
 )
 
 

@@ -283,7 +283,7 @@ class Labels:
             note.strip(),
         )
 
-    def without(self, values: Values) -> Values | None:
+    def exclude(self, values: Values) -> Values | None:
         """Return all other values of the attribute; None if there are none."""
         attribute = self._attributes[values.attribute]
         kept = [
@@ -343,7 +343,7 @@ def _all_names_of(label: str) -> Iterator[tuple[Name, int]]:
     outside = _ASIDE.sub(" ", label)
     yield _name(outside), _WHOLE
     for text in _PARTS.split(outside.lower().replace("&", " and ")):
-        part = _without_weak_end(_name(text))
+        part = _drop_weak_end(_name(text))
         if not part or (len(part) == 1 and not _is_telling(part[0])):
             continue
         yield part, _PART
@@ -355,7 +355,7 @@ def _all_names_of(label: str) -> Iterator[tuple[Name, int]]:
                 yield begun, _BEGINNING
 
 
-def _without_weak_end(name: Name) -> Name:
+def _drop_weak_end(name: Name) -> Name:
     while name and name[-1] in _WEAK:
         name = name[:-1]
     return name

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from geodata.errors import GeometryError
 from mapapp.base.errors import UsageError
-from mapapp.question.area_text import MAX_LABEL, Circle, Sign, Step, Unit, area_text, parse_area, widened
+from mapapp.question.area_text import MAX_LABEL, Circle, Sign, Step, Unit, area_text, parse_area, widen_area
 from mapapp.question.fields import Side
 from mapapp.question.question import OTHER_END
 from mapapp.question.sentence.meanings import (
@@ -89,7 +89,7 @@ class _Finder:
             case Near():
                 self.near = meaning
             case Missing() if self.near is not None:
-                self._without_place()
+                self._drop_distance()
             case Joint(kind="between"):
                 self.between, self.is_after_place = True, False
             case Joint():
@@ -129,7 +129,7 @@ class _Finder:
         """Return what was found."""
         self._settle_verb()
         if self.near is not None:
-            self._without_place()
+            self._drop_distance()
         groups = self.groups
         for position, group in enumerate(groups[:-1]):
             following = groups[position + 1].end
@@ -142,7 +142,7 @@ class _Finder:
             )
         return Mentions(tuple(groups), tuple(dict.fromkeys(self.asked)), tuple(dict.fromkeys(self.notes)))
 
-    def _without_place(self) -> None:
+    def _drop_distance(self) -> None:
         """Drop a distance that no place follows: `near student housing in Providence` is not near Providence."""
         self.near = None
         self.notes.append("The distance has no place to start from and was ignored; name one.")
@@ -174,7 +174,7 @@ class _Finder:
         if self.between and joint == "and":
             is_list = False
         if is_list and joint == "in":
-            self._within(step, name, item.last)
+            self._keep_within(step, name, item.last)
             return
         if joint == "except":
             step, name = f"-{step.split()[0]}", f"without {name}"
@@ -188,7 +188,7 @@ class _Finder:
         self.end = self.noun = None
         self.is_after_place = True
 
-    def _within(self, step: str, name: str, last: int) -> None:
+    def _keep_within(self, step: str, name: str, last: int) -> None:
         """Keep the part of the place before that is in this one; a circle is not cut at a border."""
         group = self.groups[-1]
         group.last = last
@@ -228,9 +228,9 @@ def _step(meaning: Place | Point, near: Near | None) -> tuple[str, str]:
         named = f"the area {label}"
         short = named if len(named) <= MAX_LABEL else meaning.name[:MAX_LABEL]
         return area_text([Step("+", _circle(step, near), short) for step in steps]), label
-    text = area_text(widened(steps, near.outer_mi))
+    text = area_text(widen_area(steps, near.outer_mi))
     if near.inner_mi:
-        text += " " + area_text(_taken_away(widened(steps, near.inner_mi)))
+        text += " " + area_text(_take_away(widen_area(steps, near.inner_mi)))
     return text, f"{_distance(near)} of {meaning.name}"
 
 
@@ -240,7 +240,7 @@ def _circle(step: Step, near: Near) -> Circle:
     return Circle(step.part.lon_deg, step.part.lat_deg, near.inner_mi, near.outer_mi)
 
 
-def _taken_away(steps: Sequence[Step]) -> tuple[Step, ...]:
+def _take_away(steps: Sequence[Step]) -> tuple[Step, ...]:
     sign: Sign = "-"
     return tuple(Step(sign, step.part) for step in steps)
 

@@ -110,7 +110,7 @@ def read(sentence: Sentence, gazetteer: Gazetteer) -> Reading:
     left: list[tuple[int, int]] = []
     corrected: list[str] = []
     for run in map(partial(_whole_name, sentence, items), unknown):
-        for item in _corrected(sentence, gazetteer, run):
+        for item in _correct_words(sentence, gazetteer, run):
             match item:
                 case Item(first=first, meaning=meaning):
                     items.append(item)
@@ -173,10 +173,10 @@ def _at(sentence: Sentence, gazetteer: Gazetteer, first: int) -> Item | None:
     if of_workers is None or (best is not None and best.last > of_workers.last):
         return best
     rivals = [item for item in items if item.last == of_workers.last]
-    return _of_equal(words, of_workers, rivals)
+    return _choose_of_equal(words, of_workers, rivals)
 
 
-def _of_equal(words: list[str], of_workers: Item, rivals: list[Item]) -> Item:
+def _choose_of_equal(words: list[str], of_workers: Item, rivals: list[Item]) -> Item:
     """Return what equally long words mean: an attribute or a value, or something else.
 
     The words of the grammar itself, such as `work`, keep their meaning, and so does an area behind a preposition:
@@ -208,12 +208,12 @@ def _word_after(sentence: Sentence, end: int) -> int:
 
 def _layer_at(sentence: Sentence, words: list[str], gazetteer: Gazetteer, first: int) -> Item | None:
     """Return the layer named at a word, along with `by`, `which`, `home` and the like around its name."""
-    opened = _opened(sentence, words, gazetteer, first)
+    opened = _read_opening(sentence, words, gazetteer, first)
     if opened is not None:
         return opened
     before = _BEFORE.match(sentence.joined, sentence.starts[first])
     start = _word_after(sentence, before.end()) if before else first
-    named = _named(sentence, words, gazetteer, start)
+    named = _read_layer_name(sentence, words, gazetteer, start)
     if named is None:
         return _around_place(words, gazetteer, first, start) if before else None
     level, last, is_plural, end = named
@@ -229,10 +229,10 @@ def _layer_at(sentence: Sentence, words: list[str], gazetteer: Gazetteer, first:
     return Item(first, last, Layer(level, end))
 
 
-def _opened(sentence: Sentence, words: list[str], gazetteer: Gazetteer, first: int) -> Item | None:
+def _read_opening(sentence: Sentence, words: list[str], gazetteer: Gazetteer, first: int) -> Item | None:
     """Return the layer of `between towns`, `from every town`, and `to each town`."""
     opens = _OPENS_PAIR.match(sentence.joined, sentence.starts[first])
-    pair = _named(sentence, words, gazetteer, _word_after(sentence, opens.end())) if opens else None
+    pair = _read_layer_name(sentence, words, gazetteer, _word_after(sentence, opens.end())) if opens else None
     if opens is None or pair is None:
         return None
     level, last, is_plural, _ = pair
@@ -253,7 +253,7 @@ def _around_place(words: list[str], gazetteer: Gazetteer, first: int, start: int
     return Item(first, start, Layer(layer[0])) if layer else None
 
 
-def _named(
+def _read_layer_name(
     sentence: Sentence, words: list[str], gazetteer: Gazetteer, start: int
 ) -> tuple[str, int, bool, Side | None] | None:
     """Return a layer, the word after its name, whether the name is a plural, and the end that it says."""
@@ -275,7 +275,7 @@ def _other(sentence: Sentence, words: list[str], gazetteer: Gazetteer, last: int
     joint = _OTHER.match(sentence.joined, sentence.starts[last] - 1)
     if joint is None:
         return None
-    second = _named(sentence, words, gazetteer, _word_after(sentence, joint.end()))
+    second = _read_layer_name(sentence, words, gazetteer, _word_after(sentence, joint.end()))
     return second[1] if second else None
 
 
@@ -283,14 +283,14 @@ def _end_of(word: str) -> Side:
     return "work" if word in _WORK_WORDS else "home"
 
 
-def _corrected(
+def _correct_words(
     sentence: Sentence, gazetteer: Gazetteer, run: tuple[int, int]
 ) -> Iterator[Item | tuple[int, int]]:
     """Yield what misspelled words mean, and the parts that stay unknown."""
     first, last = run
     unknown: int | None = None
     while first < last:
-        item = _misspelled(sentence, gazetteer, first, run)
+        item = _read_misspelled(sentence, gazetteer, first, run)
         if item is None:
             unknown = first if unknown is None else unknown
             first += 1
@@ -309,7 +309,9 @@ def _is_named(sentence: Sentence, first: int, last: int) -> bool:
     return any(sentence.text[word.first].isupper() for word in sentence.words[first:last])
 
 
-def _misspelled(sentence: Sentence, gazetteer: Gazetteer, first: int, run: tuple[int, int]) -> Item | None:
+def _read_misspelled(
+    sentence: Sentence, gazetteer: Gazetteer, first: int, run: tuple[int, int]
+) -> Item | None:
     start, last = run
     for until in range(min(last, first + _LONGEST_MISSPELLED), first, -1):
         words = [word.text for word in sentence.words[first:until]]

@@ -88,7 +88,7 @@ def sentence_of(text: str) -> Sentence:
         raise UsageError(
             f"the sentence has {len(clean):,} characters; at most {MAX_CHARACTERS} are allowed; make it shorter"
         )
-    plain = _possessives_blank(_folded(clean.replace("->", " →")))
+    plain = _possessives_blank(_fold_text(clean.replace("->", " →")))
     words = []
     for match in _WORD.finditer(plain):
         word = match[0].replace("−", "-")
@@ -108,18 +108,18 @@ def sentence_of(text: str) -> Sentence:
 
 def folded_words(name: str) -> tuple[str, ...]:
     """Return the words of a name in the spelling of a sentence's words, without punctuation."""
-    plain = _possessives_blank(_folded(name.replace("&", " and ")))
+    plain = _possessives_blank(_fold_text(name.replace("&", " and ")))
     return tuple(_NAME_WORD.findall(plain))
 
 
-def _folded(text: str) -> str:
+def _fold_text(text: str) -> str:
     """Return a text in lower case without accents, of the same length, so that positions stay valid."""
     if text.isascii():
         return text.replace("`", "'").lower()
-    return "".join(_folded_character(character) for character in text)
+    return "".join(_fold_character(character) for character in text)
 
 
-def _folded_character(character: str) -> str:
+def _fold_character(character: str) -> str:
     if character in "’‘´`":
         return "'"
     if character in "–—":

@@ -330,13 +330,13 @@ _EMPTY: Final = (
 )
 
 
-def _compiled(*groups: tuple[tuple[str, Meaning], ...]) -> tuple[tuple[re.Pattern[str], Meaning], ...]:
+def _compile_phrases(*groups: tuple[tuple[str, Meaning], ...]) -> tuple[tuple[re.Pattern[str], Meaning], ...]:
     return tuple(
         (re.compile(rf"(?:{pattern})(?!\S)"), meaning) for group in groups for pattern, meaning in group
     )
 
 
-PHRASES: Final = _compiled(
+PHRASES: Final = _compile_phrases(
     _ANALYSES,
     _WHERE,
     MISSING,

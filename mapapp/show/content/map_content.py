@@ -228,7 +228,7 @@ class MapContent:
         release, question = self.release, self.question
 
         def make() -> npt.NDArray[numpy.bool_]:
-            drawn, blocks = self.units.ids, release.areas.with_workplaces(None)
+            drawn, blocks = self.units.ids, release.areas.keep_workplaces(None)
             if question.shown_end == "home" or blocks is None:
                 return numpy.ones(len(drawn), dtype=bool)
             units = release.areas.units(question.layer)

@@ -219,7 +219,7 @@ def cut_shapes(release: Release, question: SettledQuestion) -> dict[str, shapely
 
     def make() -> dict[str, shapely.Geometry]:
         blocks = areas.select(question.area).blocks
-        blocks = areas.with_workplaces(blocks) if has_jobs else blocks
+        blocks = areas.keep_workplaces(blocks) if has_jobs else blocks
         if blocks is None:
             return {}
         units = areas.units(level)

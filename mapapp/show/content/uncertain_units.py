@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas
 
 from mapapp.answers import served_answers
-from mapapp.answers.analyses.results import with_fields
+from mapapp.answers.analyses.results import replace_fields
 from mapapp.answers.errors.error_marks import within_errors
 from mapapp.answers.release import Release
 from mapapp.question.question import SettledQuestion
@@ -61,7 +61,7 @@ def _with_errors(release: Release, question: SettledQuestion) -> pandas.DataFram
         if not has_uncertain_units(release, question):
             units = units.iloc[:0]
         at = numpy.unique(numpy.linspace(0, len(units) - 1, min(len(units), MAX_CHECKED)).round().astype(int))
-        some = with_fields(served_answers.units_answer(release, question), {"units": units.iloc[at]})
+        some = replace_fields(served_answers.units_answer(release, question), {"units": units.iloc[at]})
         checked = release.with_errors(some, len(at), ("units",)).tables()["units"]
         error = _errors(units["workers"], at, checked["expected_error"].to_numpy(dtype=numpy.float64))
         return pandas.DataFrame(

@@ -17,7 +17,7 @@ import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet
 
-from geodata.progress import Progress, in_order, silent
+from geodata.progress import Progress, silent, yield_in_order
 from geodata.store.store import Store
 from mapapp.answers.certificate_reader import read_certificate
 from mapapp.answers.commutes.attributes import Attributes, attributes_of
@@ -79,7 +79,7 @@ def records_in_parts(store: Store, attributes: Attributes, *, safe: bool) -> Ite
         return pyarrow.table({name: texts[name].take(at.combine_chunks()) for name, at in place.items()})
 
     with ThreadPoolExecutor(max_workers=_THREADS) as pool:
-        yield from in_order(pool, in_words, store.batches("records"), ahead=_THREADS)
+        yield from yield_in_order(pool, in_words, store.batches("records"), ahead=_THREADS)
 
 
 def _block_ids(store: Store) -> pyarrow.Array:

@@ -26,7 +26,7 @@ from xlsxwriter.worksheet import Worksheet
 from mapapp.answers.analyses.entries import entry_of, grid_of
 from mapapp.answers.analyses.measures import Miles, Number, Ratio
 from mapapp.answers.analyses.results import NUMBERS, Change, Result
-from mapapp.answers.errors.error_marks import EXCEEDS_COLUMN, error_exceeds, with_exceeding
+from mapapp.answers.errors.error_marks import EXCEEDS_COLUMN, error_exceeds, mark_exceeding
 from mapapp.answers.findings.findings import findings
 from mapapp.base.errors import UsageError
 from mapapp.show.exports.provenance import Provenance
@@ -199,7 +199,7 @@ def write_csv(tables: Iterable[pandas.DataFrame], stream: IO[str]) -> None:
     """Write tables with the same columns, one below the other."""
     writer = csv.writer(stream, lineterminator="\n")
     header: list[str] | None = None
-    for table in map(with_exceeding, tables):
+    for table in map(mark_exceeding, tables):
         if header is None:
             header = list(table.columns)
             writer.writerow(header)
@@ -289,7 +289,7 @@ class _Sheet:
                 "larger areas"
             )
         for start in range(0, max(len(table), 1), _ROWS_AT_ONCE):
-            part = _with_about(result, with_exceeding(table.iloc[start : start + _ROWS_AT_ONCE]))
+            part = _with_about(result, mark_exceeding(table.iloc[start : start + _ROWS_AT_ONCE]))
             if not self._row:
                 self._write_heads(part)
             self._sheet.add_table(self._row, part)

@@ -119,8 +119,8 @@ class Release(release.Release):
         assert isinstance(earlier, Release), "both answers of a change come from releases of this class"
         return earlier
 
-    def _answered(self, answer: Answer, errors: bool) -> Answer:
-        return replace(super()._answered(answer, errors), presenter=self)
+    def _finish_answer(self, answer: Answer, errors: bool) -> Answer:
+        return replace(super()._finish_answer(answer, errors), presenter=self)
 
     def __reduce__(self) -> tuple[Callable[..., Release], tuple[Path]]:
         return Release.open, (self.store.path,)  # another process opens its own copy

@@ -26,7 +26,13 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from geodata.errors import GeodataError
-from geodata.store.atomic_writes import claimed, keep_place, name_of_partial, naming, partial_name
+from geodata.store.atomic_writes import (
+    claim_place,
+    keep_place,
+    name_failed_place,
+    name_of_partial,
+    partial_name,
+)
 from geodata.store.store import refuse_within_store
 from mapapp.answers.release import Release, open_releases
 from mapapp.base.errors import UsageError
@@ -254,7 +260,7 @@ def make_batch(
         raise UsageError(f"{folder}: {error.strerror}; choose a writable folder") from error
     if not os.access(folder, os.W_OK | os.X_OK):
         raise UsageError(f"{folder}: not writable; choose another folder")
-    with naming(folder), claimed(folder):
+    with name_failed_place(folder), claim_place(folder):
         made = _read_manifest(folder)
         try:
             return _make_missing(

@@ -27,7 +27,7 @@ from typing import Final, cast
 
 from geodata.errors import GeodataError
 from geodata.json_objects import JsonObject
-from geodata.text import parsed_toml
+from geodata.text import parse_toml
 from mapapp.answers.asking import notes_on_names
 from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
@@ -172,7 +172,7 @@ def read_batch(path: Path, release: Release) -> list[Job]:
     """
     text = _content(path)
     try:
-        document = parsed_toml(text)
+        document = parse_toml(text)
     except ValueError as error:
         raise UsageError(f"{path}: not a TOML file: {error}") from None
     entries = document.pop("report", [])

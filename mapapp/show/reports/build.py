@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from geodata.geography.elsewhere import states
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses.change import change
 from mapapp.answers.analyses.entries import entry_of, n_about
@@ -166,7 +166,7 @@ def build(
     return Report(
         title=_title(answers),
         subtitle=" · ".join(
-            [listed(_once(answer.analysis for answer in answers)), listed(list(titles.values()))]
+            [list_names(_once(answer.analysis for answer in answers)), list_names(list(titles.values()))]
         ),
         date=date,
         answers=(*answers, *over_the_years(found), *changes),
@@ -318,7 +318,7 @@ def _exceeding(result: Result) -> tuple[str, ...]:
 def _title(answers: Sequence[Answer]) -> str:
     places = _once(answer.place for answer in answers)
     if len(places) <= 3:
-        return listed(places)
+        return list_names(places)
     return f"{places[0]} and {len(places) - 1} more areas"
 
 

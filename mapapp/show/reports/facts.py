@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers import words
 from mapapp.answers.errors.typical_errors import typical_errors
 from mapapp.answers.promise.method import chapters, exactness
@@ -85,7 +85,7 @@ def _provenance(release: Release) -> tuple[tuple[str, str], ...]:
         "Geographic vintage": ", ".join(f"{name} {value}" for name, value in vintage.items())
         if isinstance(vintage, dict)
         else str(vintage or ""),
-        "Workplaces covered": listed(words.covered_states(release)),
+        "Workplaces covered": list_names(words.covered_states(release)),
         f"{kind} digest (SHA-256)": digests.release_sha256,
         "What the digest is for": DIGEST_NOTE,
         "Certificate (SHA-256)": digests.certificate_sha256,

@@ -21,9 +21,9 @@ from mapapp.answers.analyses.short_tables import shortened
 from mapapp.answers.errors.error_marks import (
     EXCEEDS,
     EXCEEDS_COLUMN,
+    mark_exceeding,
     mark_of_grid,
     mark_of_table,
-    with_exceeding,
 )
 from mapapp.show.files.answers import WIDE
 from mapapp.show.reports.content import Column, Kind, Table
@@ -250,7 +250,7 @@ def table_of(
 
     Rows without an expected error have the mark `no_error` in place of it.
     """
-    frame = _labelled(with_exceeding(frame))
+    frame = _labelled(mark_exceeding(frame))
     first = [each for each in _FIRST if each in frame.columns]
     order = [*first, *(each for each in frame.columns if each not in first)]
     columns = []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.suppression.tables_given import SUPPRESSED
-from mapapp.analyst.attack.labels import with_knowledge
+from mapapp.analyst.attack.labels import add_knowledge
 from mapapp.analyst.attack.table_file import read_people, read_table
 from mapapp.base.errors import UsageError
 
@@ -139,7 +139,7 @@ def test_people_are_matched_by_label(tmp_path: Path) -> None:
     [("not blue,brown=100", 100, 100), ("NOT BLUE , brown <= 7", 0, 7), ("not blue,brown>=7", 7, S)],
 )
 def test_knowledge_about_a_cell(tmp_path: Path, known: str, least: int, most: int) -> None:
-    table = with_knowledge(read_table(written(tmp_path, PLAIN)), (known,))
+    table = add_knowledge(read_table(written(tmp_path, PLAIN)), (known,))
     assert table.least is not None
     assert table.most is not None
     assert (table.least[1, 1], table.most[1, 1]) == (least, most)
@@ -147,7 +147,7 @@ def test_knowledge_about_a_cell(tmp_path: Path, known: str, least: int, most: in
 
 def test_labels_may_contain_commas(tmp_path: Path) -> None:
     table = read_table(written(tmp_path, 'x,"a, b"\n"r, s",*\n'))
-    known = with_knowledge(table, ("r, s,a, b=4",))
+    known = add_knowledge(table, ("r, s,a, b=4",))
     assert known.most is not None
     assert known.most.tolist() == [[4]]
 
@@ -166,4 +166,4 @@ def test_labels_may_contain_commas(tmp_path: Path) -> None:
 def test_knowledge_that_cannot_be_read_is_refused(tmp_path: Path, known: str, message: str) -> None:
     table = read_table(written(tmp_path, PLAIN))
     with pytest.raises(UsageError, match=message):
-        with_knowledge(table, (known,))
+        add_knowledge(table, (known,))

@@ -15,7 +15,7 @@ from mapapp.analyst.audit.comparison import comparison_tables, require_schemes
 from mapapp.analyst.audit.files import draw_tradeoff
 from mapapp.analyst.audit.run import AuditedWorkers, audited_workers
 from mapapp.analyst.audit.schemes import read_schemes
-from mapapp.analyst.audit.tradeoff import at_equal_error, interpolated
+from mapapp.analyst.audit.tradeoff import compare_at_equal_error, interpolate_accuracy
 from mapapp.analyst.validity.confidential_parts import AnalystData
 from mapapp.base.errors import UsageError
 
@@ -33,12 +33,12 @@ def found(data: AnalystData, demo_release: Path) -> AuditedWorkers:
 
 def test_nothing_is_extrapolated() -> None:
     errors, accuracies = [0.4, 0.1, 0.2], [0.5, 0.9, 0.7]
-    assert interpolated(errors, accuracies, 0.1) == 0.9
-    assert interpolated(errors, accuracies, 0.15) == pytest.approx(0.8)
-    assert interpolated(errors, accuracies, 0.3) == pytest.approx(0.6)
-    assert interpolated(errors, accuracies, 0.09) is None
-    assert interpolated(errors, accuracies, 0.41) is None
-    assert interpolated([], [], 0.1) is None
+    assert interpolate_accuracy(errors, accuracies, 0.1) == 0.9
+    assert interpolate_accuracy(errors, accuracies, 0.15) == pytest.approx(0.8)
+    assert interpolate_accuracy(errors, accuracies, 0.3) == pytest.approx(0.6)
+    assert interpolate_accuracy(errors, accuracies, 0.09) is None
+    assert interpolate_accuracy(errors, accuracies, 0.41) is None
+    assert interpolate_accuracy([], [], 0.1) is None
 
 
 def test_every_scheme_has_a_row_for_every_question_and_class(
@@ -104,7 +104,7 @@ def test_leakage_at_equal_error_is_that_of_neighbors() -> None:
             for n in ("all", "1")
         ]
     )
-    found: Any = at_equal_error(schemes).set_index(["n", "scheme"])
+    found: Any = compare_at_equal_error(schemes).set_index(["n", "scheme"])
     assert found.loc[("all", "k"), "scheme_leakage"] == pytest.approx(0.8)
     assert not found.loc[("1", "t"), "reached"]
 
@@ -120,7 +120,7 @@ def test_a_scheme_that_breaks_its_own_rule_is_neither_interpolated_nor_drawn(
     as_coarse = schemes.assign(
         median_relative_error=schemes["median_relative_error"].mask(schemes["scheme"] == "release", root)
     )
-    assert not at_equal_error(as_coarse)["reached"].any()
+    assert not compare_at_equal_error(as_coarse)["reached"].any()
     axes = Figure().subplots()
     draw_tradeoff(axes, schemes, "earnings", "all", [found.facts["name"]])
     assert [line.get_label() for line in axes.get_lines()] == ["k"]

@@ -15,12 +15,12 @@ from engine.parameters import PrivacyParameters, SynthesisParameters, Unit
 from geodata.importing.importing import import_dataset, write_dataset
 from geodata.sources.recognize import sources_in
 from geodata.store.schema import JOBS, TABLES
-from geodata.store.store import Store, open_store, writing_store
+from geodata.store.store import Store, open_store, write_store
 from mapapp.analyst.audit.audited import audited_release, audited_setting
 from mapapp.analyst.audit.comparison import comparison_tables
-from mapapp.analyst.audit.margins import NOT_COMPARED, part_by_margin
+from mapapp.analyst.audit.margins import NOT_COMPARED, merge_part_by_margin
 from mapapp.analyst.audit.questions import QUESTIONS, TARGETS_OF, Areas, Target, ask
-from mapapp.analyst.audit.run import AuditedWorkers, audited_workers, joined
+from mapapp.analyst.audit.run import AuditedWorkers, audited_workers, join_audits
 from mapapp.analyst.audit.schemes import read_schemes
 from mapapp.analyst.sweep import sweep
 from mapapp.analyst.sweep import sweep as sweep_draws
@@ -28,7 +28,7 @@ from mapapp.analyst.validity import tract as validity_tract
 from mapapp.analyst.validity.confidential_parts import AnalystData
 from mapapp.kinds.release.choose.public_part import read_public_part
 from mapapp.kinds.release.choose.setting_choice import Choice
-from mapapp.kinds.release.make.marginal_segments import with_marginal_segments
+from mapapp.kinds.release.make.marginal_segments import add_joint_segments
 from mapapp.kinds.release.make.run import run_synthesis
 from tests.analyst.audit.test_questions import require_lookups
 from tests.commands.running import run_here
@@ -110,7 +110,7 @@ def test_no_assignment_of_joint_segments_changes_an_audit(dataset: Store, unit: 
 def write_with_jobs(dataset: Store, path: Path, jobs: pandas.DataFrame) -> None:
     facts = {k: v for k, v in dataset.manifest.items() if k not in ("schema_version", "kind", "files")}
     path.parent.mkdir(exist_ok=True)
-    with writing_store(path, "dataset") as writer:
+    with write_store(path, "dataset") as writer:
         for table in TABLES["dataset"]:
             if table.name == "jobs":
                 writer.table("jobs", jobs)
@@ -120,7 +120,7 @@ def write_with_jobs(dataset: Store, path: Path, jobs: pandas.DataFrame) -> None:
 
 
 def test_the_two_numbers_of_workers_differ(dataset: Store) -> None:
-    marginal = with_marginal_segments(dataset)
+    marginal = add_joint_segments(dataset)
     assert (counts_of(dataset.table("jobs")) != counts_of(marginal.table("jobs"))).any()
 
 
@@ -142,7 +142,7 @@ def test_workers_are_those_of_the_tables_by_block_and_margin(
     counted: dict[str, Counter[Any]] = {"real": Counter(), "drawn": Counter()}
     areas = Areas.read(data.store, data.geography)
     for panel in data.workers():
-        part = part_by_margin(release.part(panel), target)
+        part = merge_part_by_margin(release.part(panel), target)
         inputs, tract_of_block = part.panel.inputs, data.geography.tract_of_block.astype(np.int64)
         place = np.repeat(inputs.destination, inputs.count)
         segment = np.repeat(inputs.segment, inputs.count)
@@ -170,7 +170,7 @@ def test_a_setting_is_drawn_with_the_numbers_of_its_release(
 ) -> None:
     data = AnalystData(dataset)
     one = audited_setting(data, unit, PRIVACY, setting(unit))
-    wanted = counts_of(with_marginal_segments(dataset).table("jobs"))
+    wanted = counts_of(add_joint_segments(dataset).table("jobs"))
     found = np.zeros_like(wanted)
     for panel in data.workers():
         drawn = one.part(panel).drawn
@@ -201,12 +201,12 @@ def test_sweeps_and_tune_have_the_numbers_that_would_be_drawn(
     data = AnalystData(dataset)
     sweep_draws.drawn_measures(data, PRIVACY, setting("block"), 1)
     (panel,) = data.panels()
-    (drawn,) = data.drawn_from(setting("block")).panels()
+    (drawn,) = data.select_drawn_data(setting("block")).panels()
     assert sorted(panel.inputs.count) != sorted(drawn.inputs.count)
     assert seen[sweep_draws.__name__] == sorted(drawn.inputs.count)
     for position in range(data.tract.size):
         validity_tract.measure_tract(data, PRIVACY, setting("block"), position)
-        (panel,) = data.drawn_from(setting("block")).panels(np.array([position]))
+        (panel,) = data.select_drawn_data(setting("block")).panels(np.array([position]))
         assert seen[validity_tract.__name__] == sorted(panel.inputs.count)
 
 
@@ -248,7 +248,7 @@ def test_other_schemes_are_left_out_of_the_comparison_and_it_is_said(
     by_cell = audited_workers(data, cell, ["home"], keeps_records=True)
     assert "block and segment" in by_cell.facts["compared_by"]
     assert by_cell.records is not None
-    both = joined(data, [by_block, by_cell])
+    both = join_audits(data, [by_block, by_cell])
     assert "workplace block, " in both.sentences[0]
 
 

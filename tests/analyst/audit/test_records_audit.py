@@ -135,7 +135,7 @@ def test_tables_without_noise_are_found_out(real: RecordWorkers, monkeypatch: py
     def exact(child: int, counts: Any, cells: Any, *_: Any) -> Any:
         return np.where(cells.possible, counts, 0)
 
-    monkeypatch.setattr(model_tables, "_noisy", exact)
+    monkeypatch.setattr(model_tables, "_add_noise_to_table", exact)
     drawn = draw_plan(real, plan, draw_key(0))
     games = play_games("x", real.codes, plan, drawn, 600, silent)
     rows = {row["part"]: row for row in (membership_row(game, plan) for game in games)}

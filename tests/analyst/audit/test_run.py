@@ -17,7 +17,7 @@ from mapapp.analyst.audit.attackers import InformedPart, SpreadPart, spread_row
 from mapapp.analyst.audit.audited import Audited, Blocks, audited_release, audited_setting
 from mapapp.analyst.audit.questions import QUESTIONS
 from mapapp.analyst.audit.result import ReleaseFacts
-from mapapp.analyst.audit.run import AuditedWorkers, audited_workers, joined
+from mapapp.analyst.audit.run import AuditedWorkers, audited_workers, join_audits
 from mapapp.analyst.audit.words import audit_lines
 from mapapp.analyst.validity import confidential_parts, tract_workers
 from mapapp.analyst.validity.confidential_parts import AnalystData
@@ -112,10 +112,10 @@ def test_the_order_of_homes_within_a_block_and_segment_changes_nothing(
 
 
 def test_a_release_that_breaks_its_promise_raises_the_alarm(data: AnalystData, release: Audited) -> None:
-    broken = joined(data, [audited_workers(data, replace(release, epsilon_final=1.0), ["home"])])
+    broken = join_audits(data, [audited_workers(data, replace(release, epsilon_final=1.0), ["home"])])
     assert broken.is_broken
     assert "PROMISE BROKEN" in "\n".join(audit_lines(broken))
-    kept = joined(data, [audited_workers(data, release, ["home"])])
+    kept = join_audits(data, [audited_workers(data, release, ["home"])])
     assert not kept.is_broken
     assert "no likelihood ratio breaks the promise" in "\n".join(audit_lines(kept))
 
@@ -126,13 +126,13 @@ def test_a_release_of_the_true_homes_raises_the_alarm(data: AnalystData) -> None
     setting = audited_setting(
         data, "leak", privacy, SynthesisParameters(mechanism="exponential", clean=False)
     )
-    honest = joined(data, [audited_workers(data, setting, ["home"])])
+    honest = join_audits(data, [audited_workers(data, setting, ["home"])])
     assert not honest.is_broken
 
     def true_homes(panel: TractWorkers, support: Support, certified: CertifiedClasses) -> Blocks:
         return panel.inputs.worker_origin
 
-    leak = joined(data, [audited_workers(data, replace(setting, _homes=true_homes), ["home"])])
+    leak = join_audits(data, [audited_workers(data, replace(setting, _homes=true_homes), ["home"])])
     assert leak.tables["lone_workers"]["is_off"].all()
     assert not leak.tables["spread"]["is_broken"].any()
     assert leak.is_broken
@@ -160,7 +160,9 @@ def test_a_spread_that_is_no_number_raises_the_alarm() -> None:
 def test_units_without_a_closed_form_say_which_attackers_are_left_out(data: AnalystData) -> None:
     privacy = PrivacyParameters(epsilon=Fraction(4), delta="1e-6")
     parameters = SynthesisParameters(mechanism="exponential", unit="block")
-    audit = joined(data, [audited_workers(data, audited_setting(data, "one", privacy, parameters), ["home"])])
+    audit = join_audits(
+        data, [audited_workers(data, audited_setting(data, "one", privacy, parameters), ["home"])]
+    )
     assert "for units of a block" in "\n".join(audit_lines(audit))
     assert audit.accuracy("one", "home point", "informed") is None
     assert not audit.is_broken

@@ -8,7 +8,7 @@ import pytest
 
 from mapapp.analyst.audit.audited import audited_setting
 from mapapp.analyst.audit.questions import QUESTIONS
-from mapapp.analyst.audit.run import audited_workers, joined
+from mapapp.analyst.audit.run import audited_workers, join_audits
 from mapapp.analyst.workbench.audit_chart import BARS, audit_chart
 from mapapp.analyst.workbench.audits import THIS_SETTING, AuditedSettings, audit_cards, live_card, run_audits
 from mapapp.analyst.workbench.jobs import Cancelled
@@ -41,7 +41,7 @@ def test_an_audit_is_what_the_command_finds_and_is_kept(
     found = run_audits(session, settings, "sample", lambda _stage, done, total: steps.append((done, total)))
     first = settings[THIS_SETTING]
     audited = audited_setting(session.data, THIS_SETTING, first.privacy, first.parameters)
-    expected = joined(session.data, [audited_workers(session.data, audited, QUESTIONS)])
+    expected = join_audits(session.data, [audited_workers(session.data, audited, QUESTIONS)])
     assert found.audits[0].sentences == expected.sentences
     assert steps == sorted(steps)
     assert {total for _, total in steps} == {200}

@@ -154,7 +154,7 @@ def drive(app: Any) -> str:
     say("job.data...notes")
     say("job.data...notes", tab__data="a tab", mechanism__value="exponential")
     ask(client, app, "job.data...notes", values() | {"epsilon.value": "none at all"})
-    measured = session.shown("a tab")
+    measured = session.shown_measures("a tab")
     assert measured is not None
     if measured.job is not None:
         assert measured.job.wait(PATIENCE_S)

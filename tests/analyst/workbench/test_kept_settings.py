@@ -16,7 +16,7 @@ from mapapp.analyst.workbench.app import create_app
 from mapapp.analyst.workbench.kept_callbacks import justification_pdf
 from mapapp.analyst.workbench.kept_settings import LONGEST_NAME, MOST_KEPT, KeptSettings
 from mapapp.analyst.workbench.setting import CONTROLS, Setting, preset_values, read_setting
-from mapapp.analyst.workbench.side_by_side import differing, joined
+from mapapp.analyst.workbench.side_by_side import differ, join_columns
 from mapapp.base.errors import UsageError
 from tests.analyst.workbench import browser_requests
 from tests.analyst.workbench.browser_requests import ask, entered
@@ -47,9 +47,9 @@ def test_names_follow_the_alphabet_and_are_bounded() -> None:
 
 
 def test_rows_of_different_settings_are_joined() -> None:
-    rows = joined([{"one": "1", "two": "2"}, {"two": "2", "three": "3"}])
+    rows = join_columns([{"one": "1", "two": "2"}, {"two": "2", "three": "3"}])
     assert rows == [("one", ["1", "–"]), ("two", ["2", "2"]), ("three", ["–", "3"])]
-    assert [differing(texts) for _, texts in rows] == [True, False, True]
+    assert [differ(texts) for _, texts in rows] == [True, False, True]
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from mapapp.base.errors import UsageError
 from mapapp.commands.cli import commutemap
 from mapapp.commands.records import records
 from mapapp.kinds.base.ledger import Ledger
-from mapapp.kinds.base.option import made
+from mapapp.kinds.base.option import bind_options
 from mapapp.kinds.records.make.choice import RECORD_OPTIONS, Choice
 from mapapp.kinds.records.measure.workers import RecordWorkers
 from mapapp.kinds.records.tune import figures
@@ -38,9 +38,9 @@ from mapapp.kinds.records.tune.setting import (
     NUMBERS,
     choice_of,
     command_line,
+    find_unused,
     start_values,
     stops,
-    unused,
 )
 from tests.analyst.workbench.browser_requests import ask, entered
 from tests.analyst.workbench.test_lab import parts, texts
@@ -142,7 +142,7 @@ def test_the_command_line_is_read_back_as_the_setting(
     context = records.make_context("records", words[2:], **commutemap.context_settings)
     assert context.params["dataset"] == demo_dataset
     choice = choice_of(values, workers)
-    assert made(Choice, context.params)() == choice
+    assert bind_options(Choice, context.params)() == choice
     found = CliRunner().invoke(commutemap, [*words[1:], "--dry-run", "--json", "--quiet"])
     if says := refusal_of(workers, choice):
         assert str(found.exception) == says
@@ -198,14 +198,14 @@ def test_what_is_not_allowed_is_one_line(
 
 
 def test_controls_without_effect_are_disabled(start: dict[str, object]) -> None:
-    assert unused(start) == {"epsilon", "anyway"}
-    assert unused(start | {"structure": "learned"}) == {"epsilon"}
-    assert unused(start | {"given": "k"}) == {"epsilon", "threshold_epsilon", "anyway"}
-    assert unused(start | {"given": "epsilon"}) == {"min_seeds", "threshold_epsilon", "anyway"}
+    assert find_unused(start) == {"epsilon", "anyway"}
+    assert find_unused(start | {"structure": "learned"}) == {"epsilon"}
+    assert find_unused(start | {"given": "k"}) == {"epsilon", "threshold_epsilon", "anyway"}
+    assert find_unused(start | {"given": "epsilon"}) == {"min_seeds", "threshold_epsilon", "anyway"}
     of_seeds = {"given", "min_seeds", "threshold_epsilon", "forced_fail", "n_tries", "n_min"}
     of_seeds |= {"seed_floor", "similarity", "accountant"}
-    assert unused(start | {"kept": 0}) == {*of_seeds, "delta", "anyway"}
-    assert unused(start | {"kept": 0, "structure": "learned"}) == of_seeds
+    assert find_unused(start | {"kept": 0}) == {*of_seeds, "delta", "anyway"}
+    assert find_unused(start | {"kept": 0, "structure": "learned"}) == of_seeds
 
 
 def test_curves_are_the_rates_and_the_shares_of_each_prefix(

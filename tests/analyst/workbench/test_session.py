@@ -55,7 +55,7 @@ def test_the_sample_answers_and_the_whole_follows(sampled: Session) -> None:
     assert (measured.extent, measured.validity.facts["scope"]["tracts_measured"]) == ("sample", 3)
     assert measured.job is not None
     assert measured.job.wait(PATIENCE_S)
-    whole = sampled.shown("tab")
+    whole = sampled.shown_measures("tab")
     assert whole is not None
     assert whole.extent == "whole"
     assert not whole.validity.facts["scope"]["is_sample"]
@@ -71,7 +71,7 @@ def test_the_setting_before_stands_beside_on_the_same_tracts(sampled: Session) -
         assert measured.job is not None
         looks.append((measured, measured.job.wait(PATIENCE_S)))
     sample = looks[1][0]
-    whole = sampled.shown("tab")
+    whole = sampled.shown_measures("tab")
     assert sample.previous is not None
     assert sample.previous.kl_all == looks[0][0].validity.kl_all
     assert whole is not None

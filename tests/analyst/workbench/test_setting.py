@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from engine.errors import EngineError
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
-from mapapp.analyst.workbench.fields import nearest
+from mapapp.analyst.workbench.fields import find_nearest_stop
 from mapapp.analyst.workbench.setting import (
     CONTROLS,
     NUMBERS,
     UNUSED,
     Setting,
-    described,
+    describe_setting,
     exact_text,
     preset_values,
     read_setting,
@@ -72,7 +72,7 @@ def test_every_stop_of_every_slider_is_a_value(name: str) -> None:
     stops = CONTROLS[name].stops.split()
     for stop in stops:
         read_setting(START | others.get(name, {}) | {name: stop})
-        assert stops[nearest(stop, stops)] == stop
+        assert stops[find_nearest_stop(stop, stops)] == stop
     assert START[name] in stops
 
 
@@ -143,12 +143,12 @@ def test_a_unit_counts_only_for_mechanisms_that_draw_units(mechanism: str) -> No
         if mechanism == "exponential":
             assert setting.parameters.unit == unit
             assert (
-                dict(described(setting))["Workers drawn together by"]
+                dict(describe_setting(setting))["Workers drawn together by"]
                 == CONTROLS["unit"].choices[unit].lower()
             )
         else:
             assert setting.parameters.unit == "cell"
-            assert "Workers drawn together by" not in dict(described(setting))
+            assert "Workers drawn together by" not in dict(describe_setting(setting))
 
 
 def test_a_control_is_unused_if_the_setting_does_not_depend_on_it() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from geodata.store.schema import TABLES
-from geodata.store.store import Store, open_store, writing_store
+from geodata.store.store import Store, open_store, write_store
 from mapapp.analyst.workbench.app import create_app
 from mapapp.analyst.workbench.jobs import Cancelled
 from mapapp.answers.areas.areas import Areas
@@ -66,7 +66,7 @@ def test_what_is_expected_depends_on_no_home(later: Path, prior: str, tmp_path: 
         for name, value in store.manifest.items()
         if name not in ("schema_version", "kind", "files")
     }
-    with writing_store(tmp_path / "moved.dataset", "dataset") as writer:
+    with write_store(tmp_path / "moved.dataset", "dataset") as writer:
         for table in TABLES["dataset"]:
             if table.name == "jobs":
                 keys = [name for name in moved.columns if name != "count"]

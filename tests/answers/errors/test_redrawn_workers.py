@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from mapapp.answers.errors.redrawn_workers import FULLNESS, redrawn
+from mapapp.answers.errors.redrawn_workers import FULLNESS, expect_redrawn
 from tests.oracles.exponential import law, mean_squared_error, multisets, redrawn_law
 
 FloatArray = npt.NDArray[np.float64]
@@ -30,7 +30,7 @@ def exact_moments(table: tuple[int, ...], n_points: int, theta: Fraction) -> tup
 def test_redrawn_workers_are_those_of_the_exact_law(
     table: tuple[int, ...], inverse: int, n_points: int
 ) -> None:
-    found = redrawn(n_points, 1 / inverse, np.array([0]), np.array(table))
+    found = expect_redrawn(n_points, 1 / inverse, np.array([0]), np.array(table))
     mean, variance = exact_moments(table, n_points, Fraction(1, inverse))
     assert found.of_table[0] == pytest.approx(mean, rel=1e-2 if len(table) == 1 else 0.06)
     assert 0.6 * variance < found.variance_of_table[0] < 1.2 * variance
@@ -42,7 +42,7 @@ def test_redrawn_workers_are_those_of_the_exact_law(
 def test_the_error_of_a_count_is_about_the_exact_one(inverse: int, shown: set[int]) -> None:
     """Bias and variance as `mapapp.answers.errors.exponential_mechanism` adds them up, from redrawn workers."""
     counts, k = (4, 3, 2, 1, 1, 1, 1), 20
-    found = redrawn(k, 1 / inverse, np.array([0]), np.array(counts))
+    found = expect_redrawn(k, 1 / inverse, np.array([0]), np.array(counts))
     s = np.array([float(point in shown) for point in range(k)])
     mean, mine = s.mean(), s[: len(counts)]
     freed = found.of_table[0]
@@ -57,15 +57,18 @@ def test_tables_are_redrawn_one_by_one() -> None:
     """Several tables at once give what each gives alone."""
     tables = [(3, 1), (1,), (2, 2, 2)]
     first = np.array([0, 2, 3])
-    together = redrawn(50, 1 / 30, first, np.concatenate(tables))
+    together = expect_redrawn(50, 1 / 30, first, np.concatenate(tables))
     for number, table in enumerate(tables):
-        alone = redrawn(50, 1 / 30, np.array([0]), np.array(table))
+        alone = expect_redrawn(50, 1 / 30, np.array([0]), np.array(table))
         assert together.of_table[number] == pytest.approx(alone.of_table[0], rel=5e-3)
 
 
 def test_more_noise_redraws_more() -> None:
     counts = np.array([6, 2, 1, 1])
-    freed = [redrawn(100, theta, np.array([0]), counts).of_table[0] for theta in (1e-4, 1e-3, 1e-2, 0.1, 0.9)]
+    freed = [
+        expect_redrawn(100, theta, np.array([0]), counts).of_table[0]
+        for theta in (1e-4, 1e-3, 1e-2, 0.1, 0.9)
+    ]
     assert np.all(np.diff(freed) > 0)
     assert freed[-1] < counts.sum()
 
@@ -77,7 +80,7 @@ def test_with_a_price_released_counts_are_those_of_the_law(
 ) -> None:
     """A point loses its redrawn workers, and every point gains the same number of those spread evenly."""
     k, n = 219, sum(table)
-    found = redrawn(k, 1 / inverse, np.array([0]), np.array(table), price)
+    found = expect_redrawn(k, 1 / inverse, np.array([0]), np.array(table), price)
     gained = found.of_table[0] / k
     assert found.mean.sum() == pytest.approx(found.of_table[0])
     drawn = np.arange(n + 1)
@@ -105,6 +108,6 @@ def test_what_a_full_point_keeps_is_what_all_releases_of_its_table_say(full: int
     real = counts + (0,) * (k - len(counts))
     arrived = exact_moments(counts, k, theta)[0] / k
     shown = sum(float(chance) * released[0] for released, chance in law(real, theta).items())
-    found = redrawn(k, 1 / inverse, np.array([0]), np.array(counts))
+    found = expect_redrawn(k, 1 / inverse, np.array([0]), np.array(counts))
     kept = 1.0 - found.lost_at[0, FULLNESS.tolist().index(full)] / full
     assert kept == pytest.approx((shown - arrived) / full, abs=0.03)

@@ -54,13 +54,13 @@ def test_batches_give_what_all_workers_at_once_give(
     assert found.most_certain() == accuracy_by_confidence(plain, truth)
     expected = calibration(plain, truth)
     np.testing.assert_array_equal(found.edges, expected.edges)
-    np.testing.assert_array_equal([one.n_workers for one in found.by_bin()], expected.n_workers)
-    np.testing.assert_array_equal([one.accuracy for one in found.by_bin()], expected.bin_accuracy)
+    np.testing.assert_array_equal([one.n_workers for one in found.tally_bins()], expected.n_workers)
+    np.testing.assert_array_equal([one.accuracy for one in found.tally_bins()], expected.bin_accuracy)
     np.testing.assert_allclose(
-        [one.mean_belief for one in found.by_bin()], expected.bin_belief, rtol=1e-14, atol=0
+        [one.mean_belief for one in found.tally_bins()], expected.bin_belief, rtol=1e-14, atol=0
     )
     sizes = accuracy_by_size(plain.value, truth, n)
-    assert [(one.n_workers, one.n_right) for one in found.by_class()] == [
+    assert [(one.n_workers, one.n_right) for one in found.tally_classes()] == [
         (one.n_workers, one.n_right) for one in sizes
     ]
 
@@ -69,7 +69,7 @@ def test_batches_give_what_all_workers_at_once_give(
 def test_means_are_exact(workers: list[Worker]) -> None:
     belief = columns(workers)[0]
     exact = sum((Fraction(float(one)) for one in belief), Fraction(0)) / belief.size
-    assert tallied(workers, []).of_all().mean_belief == float(exact)
+    assert tallied(workers, []).tally_all().mean_belief == float(exact)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 12)), min_size=1, max_size=20), BELIEFS)
@@ -83,9 +83,9 @@ def test_a_belief_that_all_share_may_be_added_by_counts(
     found.add_constant(belief, np.bincount(at, minlength=3), np.bincount(at[is_right], minlength=3))
     single = tallied(workers, [])
     assert found.most_certain() == single.most_certain()
-    for of_counts, of_workers in zip(found.by_class(), single.by_class(), strict=True):
+    for of_counts, of_workers in zip(found.tally_classes(), single.tally_classes(), strict=True):
         np.testing.assert_equal(of_counts, of_workers)
-    np.testing.assert_equal(found.by_bin(), single.by_bin())
+    np.testing.assert_equal(found.tally_bins(), single.tally_bins())
 
 
 def test_beliefs_that_cannot_be_among_the_most_certain_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,4 +111,4 @@ def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(ParameterError, match="announced"):
         found.most_certain()
     assert BeliefTally(0).most_certain() == []
-    assert np.isnan(BeliefTally(0).of_all().mean_belief)
+    assert np.isnan(BeliefTally(0).tally_all().mean_belief)

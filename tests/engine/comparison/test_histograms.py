@@ -176,7 +176,7 @@ def test_a_draw_that_runs_out_of_digits_is_made_again_with_more() -> None:
         short[0] = n_digits < 30
         return n_digits
 
-    assert chances.with_digits(draw) == 32
+    assert chances.draw_with_digits(draw) == 32
     assert asked == [4, 8, 16, 32]
 
 

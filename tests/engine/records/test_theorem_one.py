@@ -10,11 +10,11 @@ from engine.errors import ParameterError
 from engine.records.acceptance import Acceptance
 from engine.records.composition import advanced_composition
 from engine.records.theorem_one import (
-    amplified,
-    given_release,
+    amplify_by_sampling,
+    compose_sequentially,
+    condition_on_release,
     largest_t,
     paper_promise,
-    sequential,
     theorem_1,
 )
 from tests.golden import golden
@@ -34,7 +34,7 @@ def test_compositions_are_the_golden_ones(case: dict[str, object]) -> None:
     epsilon, delta, m = float(str(case["epsilon"])), float(str(case["delta"])), int(str(case["m"]))
     found = advanced_composition(epsilon, delta, m, float(str(case["slack"])))
     assert found == pytest.approx(case["value"], rel=1e-12)
-    assert sequential(epsilon, delta, m) == pytest.approx(case["sequential"], rel=1e-12)
+    assert compose_sequentially(epsilon, delta, m) == pytest.approx(case["sequential"], rel=1e-12)
 
 
 def test_the_largest_t_has_the_least_epsilon_for_its_delta() -> None:
@@ -46,7 +46,7 @@ def test_the_largest_t_has_the_least_epsilon_for_its_delta() -> None:
 def test_ten_thousand_records_of_the_paper_cost_13365() -> None:
     one = theorem_1(50, 10, 1, 4)
     assert one.epsilon == pytest.approx(1.336, abs=1e-3)
-    assert round(sequential(*one, 10_000).epsilon) == 13_365
+    assert round(compose_sequentially(*one, 10_000).epsilon) == 13_365
 
 
 def test_the_better_composition_is_taken() -> None:
@@ -56,7 +56,7 @@ def test_the_better_composition_is_taken() -> None:
     assert (many.rule, few.rule) == ("advanced", "sequential")
     assert many.delta <= 1e-6
     one = theorem_1(5000, many.t, "0.01", 4)
-    assert many.epsilon < sequential(*one, 10_000).epsilon
+    assert many.epsilon < compose_sequentially(*one, 10_000).epsilon
 
 
 def test_sequential_composition_is_left_if_half_of_delta_is_too_little() -> None:
@@ -66,14 +66,14 @@ def test_sequential_composition_is_left_if_half_of_delta_is_too_little() -> None
 
 
 def test_a_secret_sample_costs_less() -> None:
-    assert amplified(3.0, 1e-6, Fraction(1)) == pytest.approx((3.0, 1e-6))
-    found = amplified(3.0, 1e-6, Fraction(1, 10))
+    assert amplify_by_sampling(3.0, 1e-6, Fraction(1)) == pytest.approx((3.0, 1e-6))
+    found = amplify_by_sampling(3.0, 1e-6, Fraction(1, 10))
     assert found == pytest.approx((math.log(1 + 0.1 * (math.exp(3) - 1)), 1e-7))
 
 
 def test_released_records_cost_more_the_fewer_pass() -> None:
     one = theorem_1(50, 10, 1, 4)
-    rare, usual = given_release(one, 1000, 1e-6), given_release(one, 1000, 0.5)
+    rare, usual = condition_on_release(one, 1000, 1e-6), condition_on_release(one, 1000, 0.5)
     assert rare.delta > usual.delta > one.delta
     assert rare.epsilon > usual.epsilon > one.epsilon
 
@@ -90,8 +90,8 @@ def _acceptance(**given: object) -> Acceptance:
         (lambda: theorem_1(5, 1, 1, "0.9"), "similarity is 0.9"),
         (lambda: largest_t(50, "0.1", "1e-9"), "no t gives it: take min plausible seeds 209 or threshold"),
         (lambda: largest_t(50, "0.1", 0), "delta 0; give a number above 0"),
-        (lambda: amplified(1, 0, Fraction(0)), "share is 0"),
-        (lambda: given_release(theorem_1(5, 1, 1, 2), 9, 0), "pass rate is 0"),
+        (lambda: amplify_by_sampling(1, 0, Fraction(0)), "share is 0"),
+        (lambda: condition_on_release(theorem_1(5, 1, 1, 2), 9, 0), "pass rate is 0"),
         (
             lambda: paper_promise(_acceptance(test="deterministic"), similarity=1, n_tries=9, delta="1e-6"),
             "use the sound accountant",

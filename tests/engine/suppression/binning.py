@@ -23,7 +23,7 @@ from engine.errors import ParameterError
 from engine.suppression.poisson_binomial import Types
 from engine.suppression.rates import Rates
 from engine.suppression.safe_sums import safe_sums, unsafe_sum_bound
-from engine.suppression.sum_tree import SumTree, checked_values
+from engine.suppression.sum_tree import SumTree, check_tree_values
 from engine.suppression.suppressed import check_people, check_promise
 
 __all__ = ["Binning", "bin_rows", "halved"]
@@ -74,7 +74,7 @@ def bin_rows(
         A parameter is out of range, or the hierarchy has several roots or people beside a unit's children.
     """
     check_promise(epsilon, decision_delta)
-    hierarchy, counts = _Hierarchy(tree, epsilon), checked_values(tree, values)
+    hierarchy, counts = _Hierarchy(tree, epsilon), check_tree_values(tree, values)
     rows, decisions = [hierarchy.root], 0
     known, breach, at = False, -1, 0
     while at < len(rows) and breach < 0:
@@ -115,7 +115,8 @@ class _Hierarchy:
                 f"unit {beside[0]} has people in none of its children: give them a child of their own"
             )
         self.types = [
-            Types.of(pair for one in tree.below(unit) for pair in own[one]) for unit in range(len(tree))
+            Types.of(pair for one in tree.list_descendants(unit) for pair in own[one])
+            for unit in range(len(tree))
         ]
         self._safe = [safe_sums(types, epsilon) for types in self.types]
 

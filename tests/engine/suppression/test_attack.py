@@ -8,7 +8,7 @@ import pytest
 from engine.errors import OverflowRefusedError, ParameterError
 from engine.suppression.attack.attack import attack_table
 from engine.suppression.attack.consistent import list_consistent
-from engine.suppression.attack.narrowing import narrow, with_ranges
+from engine.suppression.attack.narrowing import narrow, narrow_ranges
 from engine.suppression.attack.ordinary import Rule
 from engine.suppression.attack.ranges import exact_ranges
 from engine.suppression.tables_given import LARGEST, SUPPRESSED, ContradictionError, GivenTable
@@ -35,7 +35,7 @@ def test_certified_ranges_equal_those_of_all_tables(stars_in_totals: bool) -> No
         pairs = zip(under(values, table), ranges.low, ranges.high, strict=True)
         assert all(low <= value and (high is None or value <= high) for value, low, high in pairs)
         try:
-            listed = list_consistent(with_ranges(sums, narrowed.low, narrowed.high), limit=500_000)
+            listed = list_consistent(narrow_ranges(sums, narrowed.low, narrowed.high), limit=500_000)
         except OverflowRefusedError:
             continue
         n_compared += 1
@@ -51,7 +51,7 @@ def test_listing_does_not_need_narrowed_ranges() -> None:
     sums = table.sums()
     narrowed = narrow(table, sums)
     np.testing.assert_array_equal(
-        list_consistent(sums), list_consistent(with_ranges(sums, narrowed.low, narrowed.high))
+        list_consistent(sums), list_consistent(narrow_ranges(sums, narrowed.low, narrowed.high))
     )
 
 
@@ -173,7 +173,7 @@ def test_rows_and_columns_that_disagree_only_together_are_named(limit: int) -> N
     values[5] = values[:, 5] = [4, 4, 1, 1, 1, 11]
     people = np.ones((6, 6), dtype=np.int64)
     people[5] = people[:, 5] = S
-    table = GivenTable(values=values).with_most(people)
+    table = GivenTable(values=values).add_limits(people)
     with pytest.raises(ContradictionError, match=r"no whole numbers fit .* totals of (row|column) \d"):
         attack_table(table, limit=limit)
 
@@ -196,7 +196,7 @@ def test_stars_that_the_rule_cannot_give_are_refused(limit: int) -> None:
 
 
 def test_knowledge_that_contradicts_a_shown_cell_is_refused() -> None:
-    table = GivenTable(values=with_totals([[8, 9], [10, 11]])).with_known(0, 1, 10, None)
+    table = GivenTable(values=with_totals([[8, 9], [10, 11]])).add_known_range(0, 1, 10, None)
     with pytest.raises(ContradictionError, match="is 9, but at least 10 is known"):
         attack_table(table)
 
@@ -204,10 +204,12 @@ def test_knowledge_that_contradicts_a_shown_cell_is_refused() -> None:
 def test_limits_of_people_are_combined_with_knowledge() -> None:
     table = GivenTable(values=np.array([[S, S, 10], [S, S, 10], [10, 10, 20]]))
     people = np.array([[7, 9, S], [9, 9, S], [S, S, S]])
-    found = attack_table(table.with_most(people).with_known(0, 0, 4, None).with_known(1, 1, 0, 6))
+    found = attack_table(table.add_limits(people).add_known_range(0, 0, 4, None).add_known_range(1, 1, 0, 6))
     assert found.before.low[0] == 4
     assert found.before.high[0] == 6
-    assert attack_table(table.with_known(0, 0, 0, 3).with_known(0, 0, 2, 8)).before.runs(0) == [(2, 3)]
+    assert attack_table(table.add_known_range(0, 0, 0, 3).add_known_range(0, 0, 2, 8)).before.runs(0) == [
+        (2, 3)
+    ]
 
 
 def test_large_values_are_exact_or_not_settled() -> None:

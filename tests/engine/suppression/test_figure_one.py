@@ -59,7 +59,7 @@ def test_the_other_tables_get_no_star_or_four() -> None:
 
 
 def test_six_are_left_if_the_brown_haired_who_are_not_blue_eyed_are_100() -> None:
-    _, left = attacked(ALL_STARRED.with_known(1, 1, 100, 100))
+    _, left = attacked(ALL_STARRED.add_known_range(1, 1, 100, 100))
     assert len(left) == GOLDEN["left_if_100_people_brown_not_blue"]
 
 
@@ -78,6 +78,6 @@ def test_eight_stars_can_give_every_cell_away() -> None:
 
 def test_that_100_people_are_in_the_cell_settles_nothing_alone() -> None:
     """The paper says that it does ("it is clear that they must all possess the gene")."""
-    _, left = attacked(ALL_STARRED.with_known(1, 1, 0, 100))
+    _, left = attacked(ALL_STARRED.add_known_range(1, 1, 0, 100))
     assert len(left) == 27
     assert sorted(set(left[:, 1, 1].tolist())) == [0, 1, 2, 3, 4, 5, 100]

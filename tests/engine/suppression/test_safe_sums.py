@@ -16,8 +16,8 @@ from engine.suppression.safe_sums import (
     _bounded_interval,
     _bounded_unsafe,
     _lower_limit,
-    _rounded_down,
-    _rounded_up,
+    _round_down,
+    _round_up,
     _upper_limit,
     safe_sums,
     unsafe_sum_bound,
@@ -111,11 +111,11 @@ def test_the_nearest_float_on_one_side_decides_as_the_number_does() -> None:
     draw = random.Random(4)
     for _ in range(300):
         number = Fraction(draw.randint(1, 10**20), draw.randint(1, 10**18))
-        down, up = _rounded_down(number), _rounded_up(number)
+        down, up = _round_down(number), _round_up(number)
         assert down <= number <= up
         assert math.nextafter(down, math.inf) > number
         assert math.nextafter(up, -math.inf) < number
-    assert _rounded_down(Fraction(1, 4)) == _rounded_up(Fraction(1, 4)) == 0.25
+    assert _round_down(Fraction(1, 4)) == _round_up(Fraction(1, 4)) == 0.25
 
 
 def test_the_interval_of_one_cell_is_that_of_many_at_once() -> None:
@@ -133,5 +133,5 @@ def test_types_together_are_those_of_all_their_people() -> None:
     for _ in range(100):
         one, other = random_types(draw, 5), random_types(draw, 5)
         pairs = [*zip(*one, strict=True), *zip(*other, strict=True)]
-        assert one.with_others(other) == Types.of(pairs) == other.with_others(one)
-    assert one.with_others(NOBODY) == one == NOBODY.with_others(one)
+        assert one.join(other) == Types.of(pairs) == other.join(one)
+    assert one.join(NOBODY) == one == NOBODY.join(one)

@@ -26,7 +26,7 @@ def random_types(generator: random.Random, most: int) -> Types:
 def exact_parts(types: Types, at: int) -> list[int]:
     """Weight of each sum times the share of one type's people who have the value, as in `exact_weights`."""
     rate = types.rates[at]
-    return [0, *(rate.numerator * weight for weight in exact_weights(types.without(at)))]
+    return [0, *(rate.numerator * weight for weight in exact_weights(types.drop_one_each(at)))]
 
 
 def spread(law: SumLaw, n: int) -> tuple[FloatArray, FloatArray]:

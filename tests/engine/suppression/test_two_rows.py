@@ -22,7 +22,7 @@ def exact_unsafe(
     law = table.law(known, query)
     for value in law:
         if safe[0] <= value <= safe[1]:
-            assert table.is_safe(known.with_value(query, value), epsilon)
+            assert table.is_safe(known.add_value(query, value), epsilon)
     outside = sum(weight for value, weight in law.items() if not safe[0] <= value <= safe[1])
     return Fraction(outside, sum(law.values()))
 
@@ -45,7 +45,7 @@ def test_bounds_are_just_above_the_chance_of_an_unsafe_value(seed: int) -> None:
         assert chance <= outlook.unsafe <= float(chance) * (1 + 1e-6) + 1e-18
         if outlook.safe[0] <= value <= outlook.safe[1] and generator.random() < 0.7:
             table.release(query, value)
-            known = known.with_value(query, value)
+            known = known.add_value(query, value)
 
 
 @pytest.mark.jit_off

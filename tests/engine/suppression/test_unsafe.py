@@ -13,10 +13,10 @@ import pytest
 from engine.suppression.cells import releasable, safe_intervals
 from engine.suppression.kernels import unsafe as kernels
 from engine.suppression.unsafe import (
+    are_rarely_unsafe,
     exact_unsafe_probability,
     is_rarely_unsafe,
     limit_below,
-    rarely_unsafe,
     unsafe_probability_bounds,
 )
 from tests.engine.examples import examples
@@ -146,7 +146,7 @@ def test_single_cells_and_arrays_are_decided_alike() -> None:
     cells = random_cells(500, most_people=300, seed=5)
     rates, limit = rates_of(*cells.rates), Fraction(1, 50)
     low, high = safe_intervals(cells.people, rates, Fraction(1, 2))
-    together = rarely_unsafe(np.array(cells.people), rates, low, high, limit, 1)
+    together = are_rarely_unsafe(np.array(cells.people), rates, low, high, limit, 1)
     assert together.tolist() == decisions(cells, low.tolist(), high.tolist(), [limit] * len(cells.people))
 
 

@@ -39,7 +39,7 @@ def population_of(trees: tuple[Nodes, ...], people: list[list[int]] | None = Non
         plan = nodes.plan
         groups += [Group(int(plan.people[cell]), plan.rates.fraction(cell)) for cell in range(plan.n_cells)]
         unit = np.eye(plan.n_cells, dtype=np.int64)
-        inside = np.stack([nodes.summed(cell) for cell in unit])
+        inside = np.stack([nodes.sum_cells(cell) for cell in unit])
         queries += [frozenset((np.flatnonzero(node) + ahead).tolist()) for node in inside.T]
         ahead += plan.n_cells
     return Population(tuple(groups), tuple(queries))
@@ -102,7 +102,7 @@ OTHERS = {"rows": "county", "columns": "age", "counts": "outside-state", "indust
 
 
 def located(dataset: Path, spec: TableSpec) -> TableSpec:
-    return spec.located(Areas(open_store(dataset, "dataset", verify=False)))
+    return spec.locate(Areas(open_store(dataset, "dataset", verify=False)))
 
 
 def joint_prior(path: Path, source: Path, *specs: TableSpec) -> Path:
@@ -208,7 +208,7 @@ def test_an_area_of_jobs_consists_of_known_units(later_dataset: Path) -> None:
     areas = Areas(open_store(later_dataset, "dataset", verify=False))
     for area, words in (("Atlantis", "no area has that name"), ("circle:-71,41,5", "give units")):
         with pytest.raises(UsageError, match=words):
-            Jobs(work_area=area).located(areas)
+            Jobs(work_area=area).locate(areas)
 
 
 def test_jobs_are_written_in_a_certificate_and_read_back() -> None:

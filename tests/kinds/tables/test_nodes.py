@@ -35,7 +35,7 @@ def test_what_is_shown_is_true_and_follows_from_what_is_released(
     for _ in range(12):
         truth = random.binomial(nodes.plan.people, 0.5).astype(np.int64)
         decided, shown = decide_twice(nodes, Sealed(truth), RULE)
-        real = nodes.summed(truth)
+        real = nodes.sum_cells(truth)
         assert np.where(shown >= 0, real, -1).tolist() == shown.tolist()
         assert (shown[decided.released | decided.derived] >= 0).all()
         consistent = fill_in(nodes, decided.released, shown)

@@ -32,7 +32,7 @@ from geodata.store.store import (
     refuse_existing,
     sha256_of,
     store_digest,
-    writing_store,
+    write_store,
 )
 from mapapp.answers.claims import as_json
 from mapapp.answers.publication import CERTIFICATE, CLAIMS_SCHEMA, bind_publication, public_facts
@@ -156,10 +156,10 @@ def import_published(
     refuse_existing(path)
     sources = _chosen(sources, year, job_type)
     publisher = _publisher_of(sources, declared)
-    equal = _compared_with_lists(sources)
+    equal = _compare_with_lists(sources)
     ensure_compiled(lambda: progress("compiling kernels (once)", 0, 0), {"points": STAGES["points"]})
     shared = None if geography is None else _shared_geography(geography, sources)
-    imported = _imported(sources, title, shared, threads, progress)
+    imported = _import_sources(sources, title, shared, threads, progress)
     certificate = _certificate(imported, sources, publisher, equal, shared)
     return _written(path, imported, certificate, shared, threads, progress)
 
@@ -184,7 +184,7 @@ def _written(
     threads: int,
     progress: Report,
 ) -> PublishedImport:
-    with writing_store(path, "published") as writer:
+    with write_store(path, "published") as writer:
         writer.facts(**public_facts(imported.facts))
         _write_geography(writer, imported, shared)
         writer.table("jobs", imported.tables["jobs"])
@@ -194,7 +194,7 @@ def _written(
             for rows in point_rows(imported.tables["jobs"], cells):
                 stream.write(rows)
         claims = as_json(certificate)
-        bound = bind_publication(claims, public_facts(imported.facts), writer.listed())
+        bound = bind_publication(claims, public_facts(imported.facts), writer.list_files())
         writer.document(CERTIFICATE, bound)
     return PublishedImport(
         path=path, digest=store_digest(path), certificate=certificate, facts=imported.facts
@@ -297,7 +297,7 @@ def _is_exported(folder: Path) -> bool:
     return isinstance(origin, dict) and "CommuteMap" in json.dumps(origin)
 
 
-def _compared_with_lists(sources: Sources) -> dict[str, str]:
+def _compare_with_lists(sources: Sources) -> dict[str, str]:
     """Return the sha256 that their publisher's lists state for files, by name; each file has been compared with it.
 
     Raises
@@ -353,7 +353,7 @@ def _shared_geography(path: Path, sources: Sources) -> Store:
     return store
 
 
-def _imported(
+def _import_sources(
     sources: Sources, title: str | None, shared: Store | None, threads: int, progress: Report
 ) -> Imported:
     if shared is None:
@@ -382,7 +382,7 @@ def _write_geography(writer: StoreWriter, imported: Imported, shared: Store | No
 
 def _place_of(writer: StoreWriter, shared: Store | None) -> Store:
     """A store whose cells can be read: the shared one, or the one that is being written."""
-    return shared or Store(writer.directory, "published", {"files": writer.listed()})
+    return shared or Store(writer.directory, "published", {"files": writer.list_files()})
 
 
 def _used_blocks(imported: Imported, shared: Store | None) -> npt.NDArray[np.bool_]:

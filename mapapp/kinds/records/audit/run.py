@@ -79,7 +79,7 @@ def audit_records(
     for store, plan in opened:
         name = store.path.resolve().name
         about = _facts(name, store, real, plan)
-        record_tables = _audited(name, real, store, plan, asked, n_draws, report)
+        record_tables = _audit_store(name, real, store, plan, asked, n_draws, report)
         facts.append(about)
         tables.append(record_tables)
         sentences = records_sentences(about, record_tables, real.attributes.attributes)
@@ -141,7 +141,7 @@ def _left_out(plan: Plan) -> list[str]:
     return sentences
 
 
-def _audited(
+def _audit_store(
     name: str, real: RecordWorkers, store: Store, plan: Plan, asked: str, n_draws: int, report: Report
 ) -> dict[str, pandas.DataFrame]:
     hidden = hidden_attributes(real.attributes, asked, plan)

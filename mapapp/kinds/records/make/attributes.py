@@ -183,11 +183,11 @@ def attributes_over(store: Store, schema: WorkerSchema, *, missing: Sequence[str
         tracts["name"].to_numpy(dtype=str)[work_tract],
     )
     listed = [
-        _placed(WORK_PUMA, "PUMA of work", puma[0][work_puma], puma[1][work_puma]),
-        _placed(HOME_PUMA, "PUMA of home", *puma),
+        _place_attribute(WORK_PUMA, "PUMA of work", puma[0][work_puma], puma[1][work_puma]),
+        _place_attribute(HOME_PUMA, "PUMA of home", *puma),
         *_people(schema, missing),
-        _placed(WORK_TRACT, "Tract of work", *tract),
-        _placed(BAND, "Distance from home to work", *_band_values()),
+        _place_attribute(WORK_TRACT, "Tract of work", *tract),
+        _place_attribute(BAND, "Distance from home to work", *_band_values()),
     ]
     ground = RecordGround(
         tracts=geography.tracts,
@@ -197,7 +197,7 @@ def attributes_over(store: Store, schema: WorkerSchema, *, missing: Sequence[str
         edges_mi=COMMUTE_EDGES_MI,
     )
     return RecordAttributes(
-        attributes=tuple(_in_order(_with_known_parents(listed, schema))),
+        attributes=tuple(_order_by_parents(_replace_parents(listed, schema))),
         ground=ground,
         geography=geography,
         work_tract=work_tract.astype(np.int64),
@@ -209,7 +209,7 @@ def attributes_over(store: Store, schema: WorkerSchema, *, missing: Sequence[str
     )
 
 
-def _placed(name: str, title: str, codes: Iterable[str], labels: Iterable[str]) -> RecordAttribute:
+def _place_attribute(name: str, title: str, codes: Iterable[str], labels: Iterable[str]) -> RecordAttribute:
     return RecordAttribute(
         name=name,
         title=title,
@@ -258,7 +258,7 @@ def _people(schema: WorkerSchema, missing: Sequence[str]) -> list[RecordAttribut
     return list({attribute.name: attribute for attribute in (*attributes, *by_name.values())}.values())
 
 
-def _with_known_parents(attributes: Sequence[RecordAttribute], schema: WorkerSchema) -> list[RecordAttribute]:
+def _replace_parents(attributes: Sequence[RecordAttribute], schema: WorkerSchema) -> list[RecordAttribute]:
     """The attributes, with what derives a parent in its place, and without parents that the dataset lacks."""
     names = {attribute.name for attribute in attributes}
     source = {name: attribute.name for name, attribute in schema.derived_from.items()}
@@ -279,7 +279,7 @@ def _with_known_parents(attributes: Sequence[RecordAttribute], schema: WorkerSch
     return with_known_parents
 
 
-def _in_order(attributes: Sequence[RecordAttribute]) -> list[RecordAttribute]:
+def _order_by_parents(attributes: Sequence[RecordAttribute]) -> list[RecordAttribute]:
     """The attributes with parents before children, and otherwise in the given order."""
     left, ordered = list(attributes), list[RecordAttribute]()
     while left:

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from mapapp.answers.records.claims import AccountantName, StructureName
 from mapapp.base.errors import UsageError
-from mapapp.kinds.base.option import Control, Option, declared, exact, whole
+from mapapp.kinds.base.option import Control, Option, exact, list_declared, whole
 
 __all__ = [
     "DEFAULT_DELTA",
@@ -353,7 +353,7 @@ class Choice:
             )
 
 
-RECORD_OPTIONS: Final = declared(Choice, Option)
+RECORD_OPTIONS: Final = list_declared(Choice, Option)
 """The options of `commutemap records` that make up a choice, by name of the field, in the order of `--help`."""
 
 SWEPT_OF_RECORDS: Final = {option.flag: option for option in RECORD_OPTIONS.values() if option.is_swept}

@@ -49,7 +49,7 @@ def paper_seeds(
         promise = paper_promise(acceptance, similarity=choice.similarity, n_tries=n_tries, delta=delta)
     except ParameterError as error:
         raise UsageError(str(error)) from None
-    epsilon = _rounded_up(promise.epsilon)
+    epsilon = _round_up(promise.epsilon)
     plan = SeedPlan(
         kept=kept,
         acceptance=acceptance,
@@ -71,8 +71,8 @@ def _of_two_steps(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Delta of two steps: delta (1 + e^epsilon), rounded up; at most 1."""
     if epsilon > 30:
         return Fraction(1)
-    return _rounded_up(float(delta) * (1 + math.exp(float(epsilon))) * _MICRO) / _MICRO
+    return _round_up(float(delta) * (1 + math.exp(float(epsilon))) * _MICRO) / _MICRO
 
 
-def _rounded_up(value: float) -> Fraction:
+def _round_up(value: float) -> Fraction:
     return Fraction(math.ceil(value * (1 + 1e-9) * _MICRO), _MICRO)

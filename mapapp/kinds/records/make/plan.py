@@ -144,7 +144,7 @@ def plan_records(attributes: RecordAttributes, n_workers: int, choice: Choice) -
         attributes=attributes,
         n_total=n_total,
         split=split,
-        structure=_refused(
+        structure=_call_engine(
             lambda: public_structure(
                 attributes.domain,
                 attributes.wished,
@@ -276,8 +276,8 @@ def _seeds(kept: int, n_total: int, n_seeds: int, share: Fraction, choice: Choic
         forced_fail=choice.forced_fail,
         similarity=choice.similarity,
     )
-    acceptance = _refused(lambda: _acceptance(tries, choice))
-    promise = _refused(lambda: tries.promise(acceptance))
+    acceptance = _call_engine(lambda: _acceptance(tries, choice))
+    promise = _call_engine(lambda: tries.promise(acceptance))
     if choice.epsilon is not None and promise.epsilon > choice.epsilon:
         raise UsageError(
             f"--epsilon {float(choice.epsilon):g}: with --min-seeds {acceptance.min_plausible_seeds:,} and "
@@ -354,7 +354,7 @@ def _refuse_unlearnable(n: int, epsilon: Fraction, delta: Fraction) -> None:
         )
 
 
-def _refused(call: Callable[[], _Result]) -> _Result:
+def _call_engine(call: Callable[[], _Result]) -> _Result:
     """What a call of the engine returns; what it refuses is the analyst's choice."""
     try:
         return call()

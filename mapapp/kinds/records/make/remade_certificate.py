@@ -80,11 +80,11 @@ def stated_plan(attributes: RecordAttributes, stated: RecordsCertificate) -> Pla
         anyway=True,
     )
     if stated.seeds is not None:
-        choice = _with_seeds(choice, stated.seeds, stated.accountant, top_up=counts.top_up)
+        choice = _add_seeds(choice, stated.seeds, stated.accountant, top_up=counts.top_up)
     return plan_records(attributes, counts.wanted, choice)
 
 
-def _with_seeds(choice: Choice, seeds: SeedClaims, accountant: AccountantName, *, top_up: bool) -> Choice:
+def _add_seeds(choice: Choice, seeds: SeedClaims, accountant: AccountantName, *, top_up: bool) -> Choice:
     return replace(
         choice,
         kept=seeds.kept,

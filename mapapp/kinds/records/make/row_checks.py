@@ -18,7 +18,7 @@ from engine.records.structure import Structure
 from engine.streams import SecretKey
 from geodata.store.store import Store
 from mapapp.kinds.base.certificate import TEST_KEY_REASON, CertificateCheck
-from mapapp.kinds.base.row_checks import SamePoints, compared_with_test_key
+from mapapp.kinds.base.row_checks import SamePoints, compare_with_test_key
 from mapapp.kinds.base.rows_in_order import frames_by_workplace
 from mapapp.kinds.records.make.attributes import BAND, RecordAttributes
 from mapapp.kinds.records.make.placement import RecordRows, job_rows, point_columns
@@ -189,7 +189,7 @@ class KeyCheck:
 
     def result(self) -> CertificateCheck:
         """As in `RowCheck`."""
-        return compared_with_test_key(self._same.are_too_many, self._stated)
+        return compare_with_test_key(self._same.are_too_many, self._stated)
 
 
 def _possible_bands(

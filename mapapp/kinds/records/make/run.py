@@ -24,7 +24,7 @@ from engine.streams import SecretKey
 from geodata.errors import StoreError
 from geodata.json_objects import JsonMapping, JsonObject
 from geodata.store.schema import COPIED_TABLES, PUBLIC_TABLES
-from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
+from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, write_store
 from mapapp.answers.claims import BesideClaim, as_json
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
 from mapapp.answers.records.claims import ErrorTerm
@@ -95,8 +95,8 @@ def record_lines(certificate: JsonMapping) -> list[str]:
     alone, replaced = promise["add_remove"], promise["replace_one"]
     grounds = "" if seeds is None else f" ({certificate['accountant']} accountant)"
     lines = [
-        f"  promise          {_reading(alone)} with or without one worker{grounds}",
-        f"  charged          {_reading(replaced)} with one worker replaced by another, as in the ledger",
+        f"  promise          {_describe_reading(alone)} with or without one worker{grounds}",
+        f"  charged          {_describe_reading(replaced)} with one worker replaced by another, as in the ledger",
     ]
     if seeds is None:
         lines.append("  seeds            none: every record is drawn from the model")
@@ -111,7 +111,7 @@ def record_lines(certificate: JsonMapping) -> list[str]:
         f"  model            epsilon {model['epsilon']['value']:g}, {model['structure']} structure, "
         f"{sum(model['cells'].values()):,} cells"
     )
-    lines += _dropped(model)
+    lines += _describe_dropped(model)
     lines += [f"  dropped          {name}: the dataset has none" for name in model["missing_attributes"]]
     if seeds is not None and seeds["passed"] is not None:
         lines.append(
@@ -125,7 +125,7 @@ def record_lines(certificate: JsonMapping) -> list[str]:
     return lines
 
 
-def _dropped(model: JsonMapping) -> list[str]:
+def _describe_dropped(model: JsonMapping) -> list[str]:
     """One line for all parents that the records are too few for."""
     by_child: dict[str, list[str]] = {}
     for dropped in model["dropped_parents"]:
@@ -136,7 +136,7 @@ def _dropped(model: JsonMapping) -> list[str]:
     return [f"  dropped          dependence of {listed}: too few records for so many cells"]
 
 
-def _reading(amounts: JsonMapping) -> str:
+def _describe_reading(amounts: JsonMapping) -> str:
     return f"epsilon {amounts['epsilon']['value']:.6g}, delta {amounts['delta']['value']:g}"
 
 
@@ -234,7 +234,7 @@ def make_records(
     key = SecretKey.for_tests() if choice.test_key else SecretKey.fresh()
     n_threads = threads or os.cpu_count() or 1
     # The place is claimed, and a cluster asked, before anything is spent.
-    with writing_store(records_path, "records") as writer, cluster_client(scheduler, key) as client:
+    with write_store(records_path, "records") as writer, cluster_client(scheduler, key) as client:
         report("reading the dataset", 0, 0)
         dataset = open_dataset(dataset_path)
         plan = read_plan(dataset, choice)
@@ -246,7 +246,7 @@ def make_records(
             beside, spent = _enter(dataset, records_path, plan, reasons, run_id)
             fitted = fit(dataset, plan, key, threads=n_threads, report=report)
             runner.begin(fitted, key)
-            with _expecting_errors(fitted.source, n_threads) as errors:
+            with _expect_errors(fitted.source, n_threads) as errors:
                 drawn = draw_parts(runner, fitted.source)
                 _write(writer, sorted_rows(runner, drawn, plan.attributes.geography.n_blocks))
                 report("expecting errors", 0, 0)
@@ -272,7 +272,7 @@ def make_records(
         dataset.require_unchanged(digests=False)
         facts = public_facts(dataset.manifest)
         claims = as_json(msgspec.structs.replace(certified, run_id=run_id))
-        certificate = bind_publication(claims, facts, writer.listed())
+        certificate = bind_publication(claims, facts, writer.list_files())
         writer.document(CERTIFICATE, certificate)
         writer.facts(**facts)
     return RecordsOutcome(
@@ -303,7 +303,7 @@ class _Ended(Exception):
 
 
 @contextmanager
-def _expecting_errors(source: RecordSource, threads: int) -> Iterator[Future[list[ErrorTerm]]]:
+def _expect_errors(source: RecordSource, threads: int) -> Iterator[Future[list[ErrorTerm]]]:
     """Expect errors while records are drawn: they follow from the model alone. An interrupt ends both."""
     ended = Event()
 

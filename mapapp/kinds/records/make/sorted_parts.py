@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow
 
-from mapapp.kinds.base.private_files import writing_private
+from mapapp.kinds.base.private_files import write_private
 
 __all__ = [
     "Bounds",
@@ -39,7 +39,7 @@ def write_sorted(file: Path, columns: Columns) -> None:
     """Write rows in the order of their workplaces."""
     order = np.argsort(columns[_WORK], kind="stable")
     rows = pyarrow.record_batch({name: values[order] for name, values in columns.items()})
-    with writing_private(file) as stream, pyarrow.ipc.new_file(stream, rows.schema) as writer:
+    with write_private(file) as stream, pyarrow.ipc.new_file(stream, rows.schema) as writer:
         writer.write_batch(rows)
 
 

@@ -17,7 +17,7 @@ from engine.placement.points import CellTriangles
 from engine.records.groups import GroupTable, Seeds
 from engine.streams import SecretKey
 from mapapp.kinds.base.block_cells import read_cells
-from mapapp.kinds.base.private_files import writing_private
+from mapapp.kinds.base.private_files import write_private
 from mapapp.kinds.records.make.drawing import Chunk, RecordSource, draw_chunk, read_seeds, try_chunk
 from mapapp.kinds.records.make.placement import job_rows, place_codes, point_columns, sort_rows
 from mapapp.kinds.records.make.sorted_parts import Bounds, Columns, read_range, write_sorted
@@ -194,7 +194,7 @@ def collect_range(work: RecordWork, item: Range) -> RowsOfRange:
 
 def save_array(file: Path, array: npt.NDArray[np.generic]) -> None:
     """Leave an array where only its owner reads it."""
-    with writing_private(file) as stream:
+    with write_private(file) as stream:
         np.save(stream, array)
 
 

@@ -154,7 +154,7 @@ def draw_flows(
     attributes = attributes_over(data.store, WorkerSchema(), missing=missing)
     real, drawn = (
         _read_flows(store, attributes, n_workers, report)
-        for store in (data.store, data.store.with_table("jobs", jobs))
+        for store in (data.store, data.store.replace_table("jobs", jobs))
     )
     return DrawnFlows(attributes=attributes.attributes, real=real, drawn=drawn)
 

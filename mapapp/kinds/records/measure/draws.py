@@ -97,27 +97,29 @@ def draw_plan(workers: RecordWorkers, plan: Plan, key: SecretKey, report: Report
     source = fitted.source
     passed = _none(plan)
     if fitted.seeds is not None:
-        passed = _passed(source, fitted.seeds, key, threads, part_of(report, 1, 3))
+        passed = _draw_passing(source, fitted.seeds, key, threads, part_of(report, 1, 3))
     subset = subset_of_each(len(codes), plan, key, threads=threads)
     if subset is None:
         subset = np.full(len(codes), plan.split.index(Fraction(1)), dtype=np.int8)
     return DrawnRecords(
-        codes=_completed(source, passed, key, threads, part_of(report, 2, 3)),
+        codes=_top_up(source, passed, key, threads, part_of(report, 2, 3)),
         n_passed=len(passed),
         subset=subset,
         model=source.model,
     )
 
 
-def _passed(source: RecordSource, seeds: Seeds, key: SecretKey, threads: int, report: Report) -> Codes:
+def _draw_passing(source: RecordSource, seeds: Seeds, key: SecretKey, threads: int, report: Report) -> Codes:
     """The candidates that pass."""
     assert source.plan.seeds is not None
     groups, chunks = seeds.groups(), chunks_of(source.plan.seeds.n_tries, _AT_ONCE)
     parts = work_in_order(partial(try_chunk, source, seeds, groups, key), chunks, threads)
-    return np.concatenate([_none(source.plan), *_reported(parts, "trying candidates", len(chunks), report)])
+    return np.concatenate(
+        [_none(source.plan), *_report_items(parts, "trying candidates", len(chunks), report)]
+    )
 
 
-def _completed(source: RecordSource, passed: Codes, key: SecretKey, threads: int, report: Report) -> Codes:
+def _top_up(source: RecordSource, passed: Codes, key: SecretKey, threads: int, report: Report) -> Codes:
     """Bring what passed up to the total, as a run does."""
     plan, missing = source.plan, None
     if len(passed):
@@ -126,14 +128,14 @@ def _completed(source: RecordSource, passed: Codes, key: SecretKey, threads: int
         missing = sums_of_missing(source, count_groups(source.model, passed, plan.kept))
     chunks = chunks_of(max(plan.n_total - len(passed), 0), _AT_ONCE)
     parts = work_in_order(partial(draw_chunk, source, missing, key), chunks, threads)
-    return np.concatenate([passed, *_reported(parts, "drawing records", len(chunks), report)])
+    return np.concatenate([passed, *_report_items(parts, "drawing records", len(chunks), report)])
 
 
 def _none(plan: Plan) -> Codes:
     return np.zeros((0, len(plan.attributes.names)), dtype=np.int32)
 
 
-def _reported(items: Iterable[_Item], stage: str, n: int, report: Report) -> Iterator[_Item]:
+def _report_items(items: Iterable[_Item], stage: str, n: int, report: Report) -> Iterator[_Item]:
     """The items, with a report before each."""
     report(stage, 0, n)
     for done, item in enumerate(items, 1):

@@ -115,7 +115,7 @@ def swept_choices(
         }
         try:
             if "kept" in axis_values:
-                changed["kept"] = _kept(axis_values["kept"], real.attributes.names)
+                changed["kept"] = _first_names(axis_values["kept"], real.attributes.names)
             plan = real.plan(make(**changed))
             choices.append(SweptChoice(axis_values=axis_values, plan=plan))
         except (EngineError, UsageError) as error:
@@ -128,7 +128,7 @@ def swept_choices(
     return choices
 
 
-def _kept(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
+def _first_names(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of so many first attributes."""
     if text == "none":
         return ()
@@ -174,7 +174,9 @@ def run_records_sweep(
             def within(done: int, number: int = number) -> None:
                 report(_STAGE, number * draws + done, len(choices) * draws)
 
-            values = _measured(real, swept.plan, draws, within) if swept.plan else {"refusal": swept.refusal}
+            values = (
+                _measure_choice(real, swept.plan, draws, within) if swept.plan else {"refusal": swept.refusal}
+            )
         full: dict[str, Cell] = {**dict.fromkeys(RECORD_COLUMNS), **values, "fingerprint": mark}
         yield SweptRow(axis_values=swept.axis_values, values=full)
     report(_STAGE, len(choices) * draws, len(choices) * draws)
@@ -196,8 +198,10 @@ def _fingerprint(real: RecordWorkers, swept: SweptChoice, draws: int) -> str:
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
-def _measured(real: RecordWorkers, plan: Plan, draws: int, within: Callable[[int], None]) -> dict[str, Cell]:
-    described = _described(plan)
+def _measure_choice(
+    real: RecordWorkers, plan: Plan, draws: int, within: Callable[[int], None]
+) -> dict[str, Cell]:
+    described = _describe_choice(plan)
     passed, before, after = [], list[dict[str, float]](), list[dict[str, float]]()
     for number in range(draws):
         within(number)
@@ -225,7 +229,7 @@ def _measured(real: RecordWorkers, plan: Plan, draws: int, within: Callable[[int
     }
 
 
-def _described(plan: Plan) -> dict[str, Cell]:
+def _describe_choice(plan: Plan) -> dict[str, Cell]:
     """What a row says of its choice, with the numbers that were left open filled in."""
     add_remove, replace_one, own = plan.add_remove, plan.replace_one, plan.seeds
     cells: dict[str, Cell] = {

@@ -135,9 +135,9 @@ class RecordWorkers:
 
     def plan(self, choice: Choice) -> Plan:
         """What a choice promises, from public inputs alone; UsageError as :func:`plan_records`."""
-        return self._plans.get_or_make(choice, lambda: self._planned(choice))
+        return self._plans.get_or_make(choice, lambda: self._make_plan(choice))
 
-    def _planned(self, choice: Choice) -> Plan:
+    def _make_plan(self, choice: Choice) -> Plan:
         """The plan of a choice; its test is searched for once, since it does not depend on how many are kept."""
         alike = replace(choice, kept=choice.kept[:1])
         test = self._tests.get(alike)

@@ -22,7 +22,7 @@ from mapapp.analyst.workbench.fields import (
     table,
 )
 from mapapp.analyst.workbench.figures import GRAPH_CONFIG
-from mapapp.analyst.workbench.job_progress import JobKind, attach, outdated, refused
+from mapapp.analyst.workbench.job_progress import JobKind, attach, outdated_line, refusal_line
 from mapapp.analyst.workbench.jobs import EXPECTED_ERRORS, Work
 from mapapp.analyst.workbench.session import Session
 from mapapp.analyst.workbench.setting import CONTROLS as FLOW_CONTROLS
@@ -44,7 +44,7 @@ from mapapp.kinds.records.tune.setting import (
     SOMETIMES_UNUSED,
     choice_of,
     command_line,
-    unused,
+    find_unused,
 )
 
 # What drawing a setting of records beside others has found, as cards. Confidential.
@@ -85,7 +85,7 @@ def comparison_cards(compared: ComparedRecords, chosen: Choice | None) -> list[C
     """
     parts: list[Component] = []
     if chosen != compared.plan.choice:
-        parts.append(outdated("Draw again to see this setting."))
+        parts.append(outdated_line("Draw again to see this setting."))
     parts.append(_margins(compared))
     if compared.lost is not None:
         parts.append(_lost(compared, compared.lost))
@@ -281,7 +281,7 @@ def _heed(app: Dash) -> None:
         Input(f"{KIND}-structure", "value"),
     )
     def heed(kept: int, given: str, structure: str) -> Answers:
-        without = unused({"kept": kept, "given": given, "structure": structure})
+        without = find_unused({"kept": kept, "given": given, "structure": structure})
         return [name in without for name, _ in places]
 
 
@@ -316,7 +316,7 @@ def _expect(app: Dash, session: Session, expectation: RecordsExpectation) -> Non
         try:
             expected = expectation.of(given)
         except EXPECTED_ERRORS as error:
-            return refused(error), *(no_update,) * 4
+            return refusal_line(error), *(no_update,) * 4
         command = command_line(given, expectation.workers, session.path)
         tiles = panel.promise_tiles(expected, command, expectation.workers.store.manifest)
         return None, str(expected.plan.kept), panel.kept_list(expected), False, tiles
@@ -377,7 +377,7 @@ def _begin(
 ) -> Work[ComparedRecords]:
     plan = expectation.workers.plan(choice_of(_given(values[: len(CONTROLS)]), expectation.workers))
     flows = _flows(dict(zip(FLOW_CONTROLS, values[len(CONTROLS) :], strict=True)))
-    return lambda report: _compared(session, expectation, plan, flows, report)
+    return lambda report: _compare_setting(session, expectation, plan, flows, report)
 
 
 def _show(app: Dash, session: Session, expectation: RecordsExpectation) -> None:
@@ -409,7 +409,7 @@ def _flows(given: Mapping[str, object]) -> Setting:
     return read_setting({name: value for name, value in given.items() if isinstance(value, ControlValue)})
 
 
-def _compared(
+def _compare_setting(
     session: Session, expectation: RecordsExpectation, plan: Plan, flows: Setting, report: Report
 ) -> ComparedRecords:
     """Draw and measure."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.records.acceptance import Acceptance
 from mapapp.base.errors import UsageError
-from mapapp.kinds.base.option import Control, exact, made, whole
+from mapapp.kinds.base.option import Control, bind_options, exact, whole
 from mapapp.kinds.records.make.choice import (
     DEFAULT_DELTA,
     DEFAULT_FORCED_FAIL,
@@ -34,11 +34,11 @@ __all__ = [
     "choice_of",
     "command_line",
     "control_of",
+    "find_unused",
     "options_of",
     "start_values",
     "stops",
     "test_of",
-    "unused",
 ]
 
 KIND: Final = "worker-records"
@@ -139,7 +139,7 @@ def choice_of(values: RecordValues, workers: RecordWorkers) -> Choice:
     UsageError
         A value cannot be read, or is not allowed.
     """
-    return made(Choice, options_of(values, workers))()
+    return bind_options(Choice, options_of(values, workers))()
 
 
 def options_of(values: RecordValues, workers: RecordWorkers) -> dict[str, str | bool]:
@@ -161,8 +161,8 @@ def options_of(values: RecordValues, workers: RecordWorkers) -> dict[str, str | 
     """
     names = workers.attributes.names
     kept = names[: min(max(int(str(values["kept"])), 0), len(names))]
-    without = unused(values)
-    typed = {name: _typed(values, name) for name in (*NUMBERS, *TEXTS) if name not in without}
+    without = find_unused(values)
+    typed = {name: _clean_number(values, name) for name in (*NUMBERS, *TEXTS) if name not in without}
     return {
         **({"kept": ",".join(kept)} if kept else {}),
         **{name: text for name, text in typed.items() if not _is_usual(name, typed, workers)},
@@ -196,9 +196,9 @@ def test_of(values: RecordValues) -> Acceptance:
         A value cannot be read, or is not allowed.
     """
     return Acceptance(
-        min_plausible_seeds=whole(_typed(values, "min_seeds"), "min-seeds"),
-        threshold_epsilon=exact(_typed(values, "threshold_epsilon"), "threshold-epsilon"),
-        forced_fail=exact(_typed(values, "forced_fail"), "forced-fail"),
+        min_plausible_seeds=whole(_clean_number(values, "min_seeds"), "min-seeds"),
+        threshold_epsilon=exact(_clean_number(values, "threshold_epsilon"), "threshold-epsilon"),
+        forced_fail=exact(_clean_number(values, "forced_fail"), "forced-fail"),
     )
 
 
@@ -219,7 +219,7 @@ def command_line(values: RecordValues, workers: RecordWorkers, dataset: Path) ->
     return shlex.join(words)
 
 
-def unused(values: RecordValues) -> set[str]:
+def find_unused(values: RecordValues) -> set[str]:
     """Controls that the others leave without effect."""
     learned = values["structure"] == "learned"
     without = set() if learned else {"anyway"}
@@ -230,7 +230,7 @@ def unused(values: RecordValues) -> set[str]:
     return without | by_given.get(str(values["given"]), test)
 
 
-def _typed(values: RecordValues, name: str) -> str:
+def _clean_number(values: RecordValues, name: str) -> str:
     """A number as it was typed, but for commas between its digits."""
     text = str(values[name] or "").strip()
     return text.replace(",", "") if int in RECORD_OPTIONS[name].types else text

@@ -262,11 +262,11 @@ def merge_rows(privacy: PrivacyParameters, parts: Iterable[Sequence[Row]]) -> li
     names = SOUND_RULES if privacy.accountant == "sound" else RULES
     for row in (row for rows in parts for row in rows):
         place = (row["published_count"], names.index(row["rule"]))
-        merged[place] = _merged(privacy, merged[place], row) if place in merged else dict(row)
+        merged[place] = _merge_pair(privacy, merged[place], row) if place in merged else dict(row)
     return [merged[place] for place in sorted(merged)]
 
 
-def _merged(privacy: PrivacyParameters, first: Row, second: Row) -> Row:
+def _merge_pair(privacy: PrivacyParameters, first: Row, second: Row) -> Row:
     row = dict(second if _badness(second) > _badness(first) else first)
     row["synthesizers"] = first["synthesizers"] + second["synthesizers"]
     row["n_support_least"] = min(first["n_support_least"], second["n_support_least"])

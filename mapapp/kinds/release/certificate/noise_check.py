@@ -114,7 +114,7 @@ class NoiseCheck:
     def _limits(self, homes: Inputs, n_support: Ints) -> _Few:
         """What counts as few workers in each destination tract, from public numbers alone."""
         tract, n_workers = self._units(homes)
-        chance = self._occupied(n_workers, n_support[tract])
+        chance = self._bound_occupied(n_workers, n_support[tract])
         tract, chance = tract[chance > 0], chance[chance > 0]
         n_tracts = n_support.size
         n_units, mean = (np.bincount(tract, weights, n_tracts) for weights in (None, chance))
@@ -137,7 +137,7 @@ class NoiseCheck:
         _, first, at = np.unique(unit, return_index=True, return_inverse=True)
         return tract[first], np.bincount(at, homes.count).astype(np.int64)
 
-    def _occupied(self, n_workers: Ints, n_support: Ints) -> Floats:
+    def _bound_occupied(self, n_workers: Ints, n_support: Ints) -> Floats:
         """The least chance that a unit has workers in a support point, whatever its homes; 0 if no bound is known."""
         chances = np.zeros(n_workers.size)
         epsilon = exponential_epsilon(self.epsilon)

@@ -132,13 +132,13 @@ class HomesOfKey:
             _, first = np.unique(at, return_index=True)
             chosen, worker, at = chosen[first], worker[first], at[first]
         people = coarsening.support_population[at]
-        agreement = self._agreeing(homes, chosen, (worker, point[worker]), coarsening, people)
+        agreement = self._compare_worker(homes, chosen, (worker, point[worker]), coarsening, people)
         of_class = np.searchsorted(_MOST_WORKERS, homes.count[chosen])
         self.n_compared += np.bincount(of_class, minlength=len(_MOST_WORKERS))
         self.n_same += np.bincount(of_class[agreement.same], minlength=len(_MOST_WORKERS))
         self.n_by_chance += np.bincount(of_class, agreement.chance, len(_MOST_WORKERS))
 
-    def _agreeing(
+    def _compare_worker(
         self,
         homes: Inputs,
         chosen: Ints,
@@ -297,7 +297,7 @@ def _source(release: Store, stated: ReleaseCertificate) -> SynthesisSource:
 
 def _check_schema(stated: ReleaseCertificate, mechanism: Mechanism) -> CertificateCheck:
     """The fields that its schema has, and no others; :func:`_check_later_fields` has those that it may lack."""
-    schema, wrong = stated.schema_version, _missing(stated)
+    schema, wrong = stated.schema_version, _list_missing(stated)
     if schema != BOUND_SCHEMA:
         is_bound = stated.publication is not msgspec.UNSET
         wrong = [BOUND_FIELD] if is_bound != (schema >= FIRST_BOUND_SCHEMA) else []
@@ -315,7 +315,7 @@ def _check_later_fields(stated: ReleaseCertificate) -> list[CertificateCheck]:
     """
     if stated.schema_version == BOUND_SCHEMA:
         return []
-    missing = [*_missing(stated), *([_TRUE_TRACT] if _lacks_true_tract(stated) else [])]
+    missing = [*_list_missing(stated), *([_TRUE_TRACT] if _lacks_true_tract(stated) else [])]
     good = set(missing) <= {RUN_ID, _TRUE_TRACT}
     detail = f"schema {stated.schema_version} without {', '.join(missing)}"
     return [
@@ -373,7 +373,7 @@ def _unpriced_claims(source: SynthesisSource, again: Certificate) -> JsonObject:
 
 def _leave_out_later_fields(again: JsonObject, stated: ReleaseCertificate) -> None:
     """Leave out what a certificate of an earlier schema lacks, and say what it says of margins."""
-    for field in _missing(stated):
+    for field in _list_missing(stated):
         again.pop(field, None)
     if _lacks_true_tract(stated):
         again["lone_worker"].pop("true_tract", None)
@@ -396,7 +396,7 @@ def _is_priced(stated: ReleaseCertificate) -> bool:
     return stated.mechanism is not msgspec.UNSET and "price_bits" in stated.mechanism.numbers
 
 
-def _missing(stated: ReleaseCertificate) -> list[str]:
+def _list_missing(stated: ReleaseCertificate) -> list[str]:
     """The fields that a certificate lacks; which mechanism it is of decides on `mechanism`."""
     return [name for name in stated.missing if name != "mechanism"]
 

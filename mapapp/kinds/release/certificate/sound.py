@@ -125,7 +125,9 @@ class PointWeights:
 
     def text(self) -> str:
         """Groups of equal points as "weight:retention" in units, with "xN" where N points share them."""
-        return _listed(groups_of_points(self.base_weight, self.retention, self.min_weight, prune=self.prune))
+        return _write_groups(
+            groups_of_points(self.base_weight, self.retention, self.min_weight, prune=self.prune)
+        )
 
 
 def listed_row(row: Row) -> Row:
@@ -133,7 +135,7 @@ def listed_row(row: Row) -> Row:
     return {**row, "prior_weights": row["prior_weights"].text()}
 
 
-def _listed(groups: Sequence[WeightGroup]) -> str:
+def _write_groups(groups: Sequence[WeightGroup]) -> str:
     """Text of groups of equal points."""
     return " ".join(
         f"{group.weight}:{group.retention}" + (f"x{group.n_points}" if group.n_points > 1 else "")

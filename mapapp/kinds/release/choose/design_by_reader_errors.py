@@ -144,9 +144,9 @@ def design_by_drawing(
     privacy = PrivacyParameters(epsilon=epsilon, delta=delta, accountant="sound")
     exposure = None if most_exposed is None else _Exposure(public, base, most_exposed)
     with _Search(Misplacement(public, base), privacy, base, exposure, report, threads) as search:
-        starts = search.allowed(_starts(mechanisms or (base.mechanism,), units))
+        starts = search.move_to_allowed(_starts(mechanisms or (base.mechanism,), units))
         least, second = search.best_two(starts)
-        best = search.coarsened(least)
+        best = search.coarsen(least)
     if second is None or (second.mechanism, second.unit) == (best.mechanism, best.unit):
         second = search.next_to(best)
     facts: DrawnDesignFacts = {
@@ -161,16 +161,16 @@ def design_by_drawing(
         "share_anywhere": SHARE_ANYWHERE,
         "tracts_looked_at": search.workers.n_tracts,
         "settings_tried": len(search.measured),
-        "expected_misplaced": _rounded(search.objective(best)),
-        "expected_misplaced_least": _rounded(search.objective(least)),
-        "expected_standard_error": _rounded(search.standard_error(best, least)),
-        "expected_misplaced_of_runner_up": None if second is None else _rounded(search.objective(second)),
+        "expected_misplaced": _round_share(search.objective(best)),
+        "expected_misplaced_least": _round_share(search.objective(least)),
+        "expected_standard_error": _round_share(search.standard_error(best, least)),
+        "expected_misplaced_of_runner_up": None if second is None else _round_share(search.objective(second)),
         "runner_up": None if second is None else second.text(),
     }
     if exposure is not None:
         facts |= {
             "meets_most_exposed": exposure.is_met,
-            "expected_exposed": _rounded(exposure.of(privacy, search.parameters(best))),
+            "expected_exposed": _round_share(exposure.of(privacy, search.parameters(best))),
         }
     if mechanisms:
         facts |= {"mechanisms": list(mechanisms), "clean": base.clean}
@@ -181,12 +181,12 @@ def design_by_drawing(
     chosen = search.parameters(best)
     # By cell the preset always cleans: on real homes it pays (docs/theory/method.md, section 7f).
     may_leave_out = cleaning and chosen.clean and chosen.unit != "cell"
-    plain = search.without_cleaning(best) if may_leave_out else None
+    plain = search.measure_without_cleaning(best) if may_leave_out else None
     if plain is None:
         return privacy, chosen, facts
     facts |= {
-        "expected_misplaced": _rounded(plain.share),
-        "expected_misplaced_if_cleaned": _rounded(search.objective(best)),
+        "expected_misplaced": _round_share(plain.share),
+        "expected_misplaced_if_cleaned": _round_share(search.objective(best)),
     }
     return privacy, replace(chosen, clean=False), facts
 
@@ -195,10 +195,10 @@ def expected_misplaced(
     public: PublicPart, privacy: PrivacyParameters, parameters: SynthesisParameters
 ) -> float:
     """The objective at one setting: the share of workers expected to be misplaced."""
-    return Misplacement(public, parameters).misplaced(privacy, parameters).share
+    return Misplacement(public, parameters).count_misplaced(privacy, parameters).share
 
 
-def _rounded(value: float) -> float:
+def _round_share(value: float) -> float:
     return float(f"{value:.4g}")
 
 
@@ -261,17 +261,17 @@ class _Search:
         if self._is_too_exposed(setting):
             return None
         try:
-            return self.workers.misplaced(self._privacy, self.parameters(setting))
+            return self.workers.count_misplaced(self._privacy, self.parameters(setting))
         except CertificateError:
             return None
 
-    def _exposed(self, setting: _Setting) -> float:
+    def _measure_exposure(self, setting: _Setting) -> float:
         return 0.0 if self._exposure is None else self._exposure.of(self._privacy, self.parameters(setting))
 
     def _is_too_exposed(self, setting: _Setting) -> bool:
-        return self._exposure is not None and self._exposed(setting) > self._exposure.most
+        return self._exposure is not None and self._measure_exposure(setting) > self._exposure.most
 
-    def allowed(self, starts: list[_Setting]) -> list[_Setting]:
+    def move_to_allowed(self, starts: list[_Setting]) -> list[_Setting]:
         """The starts, moved to the nearest radii that meet the ceiling on exposure.
 
         Where none do, the least exposed setting of all is the start, and its exposure is the ceiling.
@@ -281,14 +281,14 @@ class _Search:
             return starts
         lines = [self._from_start(start) for start in starts]
         met = [
-            next((setting for setting in line if self._exposed(setting) <= exposure.most), None)
+            next((setting for setting in line if self._measure_exposure(setting) <= exposure.most), None)
             for line in lines
         ]
         kept = [setting for setting in met if setting is not None]
         if kept:
             return kept
-        least = min((setting for line in lines for setting in line), key=self._exposed)
-        exposure.is_met, exposure.most = False, self._exposed(least)
+        least = min((setting for line in lines for setting in line), key=self._measure_exposure)
+        exposure.is_met, exposure.most = False, self._measure_exposure(least)
         return [least]
 
     def _from_start(self, start: _Setting) -> list[_Setting]:
@@ -327,13 +327,13 @@ class _Search:
         misplaced = self.measured[setting]
         return np.inf if misplaced is None else misplaced.share
 
-    def without_cleaning(self, setting: _Setting) -> Misplaced | None:
+    def measure_without_cleaning(self, setting: _Setting) -> Misplaced | None:
         """What a cleaned setting misplaces without cleaning; None if cleaning misplaces no more of all workers.
 
         Small workplaces alone do not decide: cleaning costs them more in simulated homes, which are more scattered than
         real ones.
         """
-        plain = self.workers.misplaced(self._privacy, replace(self.parameters(setting), clean=False))
+        plain = self.workers.count_misplaced(self._privacy, replace(self.parameters(setting), clean=False))
         cleaned = self.measured[setting]
         return plain if cleaned is not None and plain.of_all < cleaned.of_all else None
 
@@ -355,7 +355,7 @@ class _Search:
             Nothing that was tried can be certified.
         """
         self._order = [(start.mechanism, start.unit) for start in starts]
-        self._ahead.expect([*starts, *_in_turn(_directions(starts[0], self._tract_line(starts[0])))])
+        self._ahead.expect([*starts, *_take_in_turn(_directions(starts[0], self._tract_line(starts[0])))])
         first = min(starts, key=self.objective)
         if np.isinf(self.objective(first)):
             raise CertificateError(
@@ -378,7 +378,7 @@ class _Search:
             best, second = second, best
         return best, None if np.isinf(self.objective(second)) else second
 
-    def coarsened(self, best: _Setting) -> _Setting:
+    def coarsen(self, best: _Setting) -> _Setting:
         """The setting with the fewest support points among those that are within one standard error of the best.
 
         Around the minimum the objective is flat, and one draw would decide. The fewer support points, the more often a
@@ -437,7 +437,7 @@ class _Search:
         """
         best = at
         directions = _directions(at, line)
-        self._ahead.expect(_in_turn(directions))
+        self._ahead.expect(_take_in_turn(directions))
         for direction in directions:
             for setting in direction:
                 if self.objective(setting) < self.objective(best):
@@ -479,7 +479,7 @@ def _directions(at: _Setting, line: list[_Setting]) -> tuple[list[_Setting], lis
     return line[:place][::-1], line[place + 1 :]
 
 
-def _in_turn(directions: tuple[list[_Setting], list[_Setting]]) -> list[_Setting]:
+def _take_in_turn(directions: tuple[list[_Setting], list[_Setting]]) -> list[_Setting]:
     """The settings of two directions in turn: the first of each is always looked at."""
     pairs = itertools.zip_longest(*directions)
     return [setting for pair in pairs for setting in pair if setting is not None]

@@ -175,7 +175,7 @@ def design_parameters(
     if most_exposed is not None:
         facts |= {
             "meets_most_exposed": is_met,
-            "expected_exposed": float(f"{search.exposed(best):.4g}"),
+            "expected_exposed": float(f"{search.measure_exposure(best):.4g}"),
         }
     return *search.parameters(best), facts
 
@@ -192,11 +192,11 @@ def expected_divergence(
     """
     priors_of = PublicPriors(public, parameters)
     homes = simulated_homes(public, priors_of.gravity, CONCENTRATION)
-    expected = _measured(public, homes, priors_of, privacy, parameters)
+    expected = _measure_setting(public, homes, priors_of, privacy, parameters)
     return expected.kl_all, expected.kl_small
 
 
-def _measured(
+def _measure_setting(
     public: PublicPart,
     homes: HomeTracts,
     priors_of: PublicPriors,
@@ -275,7 +275,7 @@ class _Search:
         if setting not in self.measured:
             self._report("choosing a setting from public data", len(self.measured), 0)
             try:
-                self.measured[setting] = _measured(
+                self.measured[setting] = _measure_setting(
                     self._public, self._homes, self._priors, *self.parameters(setting)
                 )
             except EngineError:
@@ -285,7 +285,7 @@ class _Search:
             return np.inf
         return (expected.kl_all + expected.kl_small) / 2 if expected.is_small.any() else expected.kl_all
 
-    def exposed(self, setting: _Setting) -> float:
+    def measure_exposure(self, setting: _Setting) -> float:
         """Expected exposure of lone workers; infinite where the setting cannot be certified."""
         if setting not in self._exposed:
             privacy, parameters = self.parameters(setting)
@@ -298,11 +298,11 @@ class _Search:
 
     def is_allowed(self, setting: _Setting) -> bool:
         """Whether a measured setting keeps to the ceiling on exposure."""
-        return self.most_exposed is None or self.exposed(setting) <= self.most_exposed
+        return self.most_exposed is None or self.measure_exposure(setting) <= self.most_exposed
 
     def least_exposed(self) -> _Setting:
         """The least exposed of all settings that were measured."""
-        return min(self.measured, key=self.exposed)
+        return min(self.measured, key=self.measure_exposure)
 
     def descend(self, setting: _Setting, priors: tuple[Prior, ...]) -> _Setting:
         """Change one choice at a time, as long as that helps."""

@@ -145,7 +145,7 @@ class Misplacement:
     def _n_towns(self) -> int:
         return int(self._town_of_work.max()) + 1
 
-    def misplaced(self, privacy: PrivacyParameters, parameters: SynthesisParameters) -> Misplaced:
+    def count_misplaced(self, privacy: PrivacyParameters, parameters: SynthesisParameters) -> Misplaced:
         """Draw releases with the published test key, and count the misplaced.
 
         Raises
@@ -170,7 +170,7 @@ class Misplacement:
                 parameters,
                 destination_tract=sample.destination_tract,
             )
-            home = self._placed(points.synthetic_point, of_tracts)
+            home = self._place_homes(points.synthetic_point, of_tracts)
             errors = self._errors(home)
             shares.append(self._shares(errors))
             of_towns.append(self._of_towns(errors))
@@ -194,7 +194,7 @@ class Misplacement:
             prunes=weights.prunes,
         )
 
-    def _placed(self, point: npt.NDArray[np.int32], of_tracts: npt.NDArray[np.int32]) -> Ints:
+    def _place_homes(self, point: npt.NDArray[np.int32], of_tracts: npt.NDArray[np.int32]) -> Ints:
         """A home tract within each drawn point, by population."""
         people = np.maximum(self._public.geography.tracts.population.astype(np.float64), 1e-9)
         value = np.random.default_rng(_PLACING).random(point.size)

@@ -32,7 +32,7 @@ from mapapp.kinds.base.geography import (
 )
 from mapapp.kinds.base.inputs import WorkplaceCounts, segment_of
 from mapapp.kinds.release.choose.expected_validity import HomeTracts, grid_around
-from mapapp.kinds.release.make.marginal_segments import assigns_from_margins, with_marginal_segments
+from mapapp.kinds.release.make.marginal_segments import add_joint_segments, assigns_from_margins
 from mapapp.kinds.release.make.prior import FittedDecays, PublicPrior, public_prior
 
 # The town of every tract, from the public layers of a store: what people call places, for counting flows.
@@ -168,7 +168,7 @@ def read_public_part(store: Store, units: tuple[Unit, ...] = ("cell",)) -> Publi
         When the store holds no jobs.
     """
     if assigns_from_margins(store, units):
-        store = with_marginal_segments(store)
+        store = add_joint_segments(store)
     geography = read_geography(store)
     return public_part_of(store, geography, read_workplaces(store, geography))
 
@@ -194,7 +194,7 @@ def _counts(
 ) -> WorkplaceCounts:
     """Workers by workplace and segment in some destination tracts, as listed or from the rows of `jobs` with them."""
     if workplaces.synthesizers is not None:
-        return _listed(workplaces.synthesizers, geography, destination_tract)
+        return _select_listed(workplaces.synthesizers, geography, destination_tract)
     is_chosen = np.zeros(geography.tracts.n_tracts, dtype=np.bool_)
     is_chosen[destination_tract] = True
     at = np.searchsorted(workplaces.tract, destination_tract)
@@ -225,7 +225,7 @@ def _counts(
     )
 
 
-def _listed(
+def _select_listed(
     synthesizers: ListedSynthesizers, geography: Geography, destination_tract: Ints
 ) -> WorkplaceCounts:
     """The synthesizers of some destination tracts."""
@@ -278,7 +278,7 @@ def simulated_home_tracts(
     mass = public_distribution(public, decay)
     if common_error > 0:
         shape = 1.0 / common_error**2
-        mass = _by_row(mass * np.random.default_rng(_COMMON).gamma(shape, 1.0, mass.shape[1]))
+        mass = _normalize_rows(mass * np.random.default_rng(_COMMON).gamma(shape, 1.0, mass.shape[1]))
     draw = np.random.default_rng(_GENERATOR)
     tract = np.repeat(sample.tract, sample.count)
     value = draw.random(tract.size)
@@ -302,7 +302,7 @@ def simulated_home_tracts(
 def public_distribution(public: PublicPart, decay: GravityDecay) -> Floats:
     """Where the workers of each destination tract live by public data: float64[T, n_tracts], rows sum to 1."""
     tracts, at = public.geography.tracts, public.sample.destination_tract
-    mass = _by_row(tracts.population * decay_at(great_circle_mi(tracts, at), decay))
+    mass = _normalize_rows(tracts.population * decay_at(great_circle_mi(tracts, at), decay))
     flows = public.geography.flows
     flows = flows[flows["destination_tract_index"].isin(at)]
     if not flows.empty:
@@ -310,12 +310,12 @@ def public_distribution(public: PublicPart, decay: GravityDecay) -> Floats:
         flow = np.zeros_like(mass)
         np.add.at(flow, (row, flows["origin_tract_index"].to_numpy(np.int64)), flows["weight"].to_numpy())
         known = flow.any(axis=1)
-        mass[known] = _SHARE_OF_FLOWS * _by_row(flow[known]) + (1 - _SHARE_OF_FLOWS) * mass[known]
+        mass[known] = _SHARE_OF_FLOWS * _normalize_rows(flow[known]) + (1 - _SHARE_OF_FLOWS) * mass[known]
     anywhere = tracts.population / tracts.population.sum()
     return np.asarray((1 - SHARE_ANYWHERE) * mass + SHARE_ANYWHERE * anywhere)
 
 
-def _by_row(mass: Floats) -> Floats:
+def _normalize_rows(mass: Floats) -> Floats:
     return np.asarray(mass / mass.sum(axis=1, keepdims=True))
 
 

@@ -140,7 +140,7 @@ def design_lines(certificate: Certificate) -> list[str]:
     if "mechanisms" in facts:
         mechanism = f"{certificate['parameters']['synthesis'].get('mechanism', USUAL_MECHANISM)}, "
     lines = [
-        f"  design           {mechanism}{_described(certificate['parameters'])}; chosen from public data out of "
+        f"  design           {mechanism}{_describe_setting(certificate['parameters'])}; chosen from public data out of "
         f"{facts['settings_tried']} settings, {expected_line(facts)}"
     ]
     if facts.get("most_exposed") is not None:
@@ -236,7 +236,8 @@ def check_design(release: Store, parameters: ParameterClaims, stated: JsonObject
     return CertificateCheck(
         "design",
         False,
-        f"stated: {_described(as_json(parameters))}; from the release's public tables: {_described(again)}; {values}",
+        f"stated: {_describe_setting(as_json(parameters))}; "
+        f"from the release's public tables: {_describe_setting(again)}; {values}",
     )
 
 
@@ -269,7 +270,7 @@ def _is_near(value: float | None, stated: object) -> bool:
     return abs(value - stated) <= _SAME * value
 
 
-def _described(parameters: JsonMapping) -> str:
+def _describe_setting(parameters: JsonMapping) -> str:
     privacy, synthesis = parameters["privacy"], parameters["synthesis"]
     radii = f"radii {synthesis['tract_radius_mi']:g} and {synthesis['puma_radius_mi']:g} mi"
     if "unit" in synthesis:

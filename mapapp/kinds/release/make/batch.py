@@ -335,21 +335,21 @@ class ThreadRunner:
         certified = []
         for number, batch in enumerate(prepare_all(self._source, threads=self._threads, report=self._report)):
             certified.append(batch.certified)
-            self._prepared[number] = self._kept(batch)
+            self._prepared[number] = self._keep_for_drawing(batch)
         return certified
 
     def jobs(self, key: SecretKey) -> Iterator[Columns]:
         """As in `BatchRunner`."""
-        draws = self._in_order(
+        draws = self._run_in_order(
             "drawing synthetic workers",
             # Gigabytes of support points are needed until their workers are drawn.
-            lambda batch: _with_rows(draw_batch(key, self._source, batch, self._prepared.pop(batch))),
+            lambda batch: _add_rows(draw_batch(key, self._source, batch, self._prepared.pop(batch))),
         )
         for drawn, rows in draws:
             self._drawn.append(drawn)
             yield rows
 
-    def _kept(self, batch: PreparedBatch) -> PreparedBatch:
+    def _keep_for_drawing(self, batch: PreparedBatch) -> PreparedBatch:
         """What drawing needs of a batch."""
         parameters = self._source.parameters
         weighted, n_points = parameters.mechanism != "exponential", batch.support.share.size
@@ -367,13 +367,15 @@ class ThreadRunner:
             used[drawn.home_block] = True
             used[drawn.destination] = True
         cells = read_cells(self._source.store, used, threads=self._threads)
-        return self._in_order("drawing points", lambda batch: points_of(key, self._drawn[batch], cells))
+        return self._run_in_order("drawing points", lambda batch: points_of(key, self._drawn[batch], cells))
 
-    def _in_order(self, stage: str, work: Callable[[int], _Result]) -> Iterator[_Result]:
-        return _in_order(work, range(self._source.workplaces.n_batches), self._threads, self._report, stage)
+    def _run_in_order(self, stage: str, work: Callable[[int], _Result]) -> Iterator[_Result]:
+        return _run_in_order(
+            work, range(self._source.workplaces.n_batches), self._threads, self._report, stage
+        )
 
 
-def _with_rows(drawn: DrawnBatch) -> tuple[DrawnBatch, Columns]:
+def _add_rows(drawn: DrawnBatch) -> tuple[DrawnBatch, Columns]:
     """A batch with its rows of `jobs`, which the threads that draw make as well: the caller writes meanwhile."""
     return drawn, jobs_of(drawn)
 
@@ -386,10 +388,12 @@ def prepare_all(source: SynthesisSource, *, threads: int, report: Report = silen
         find_laws(source.privacy, source.parameters, prepared.certified.rows)
         return prepared
 
-    return _in_order(prepare, range(source.workplaces.n_batches), threads, report, "certifying prior weights")
+    return _run_in_order(
+        prepare, range(source.workplaces.n_batches), threads, report, "certifying prior weights"
+    )
 
 
-def _in_order(
+def _run_in_order(
     work: Callable[[int], _Result], numbers: range, threads: int, report: Report, stage: str
 ) -> Iterator[_Result]:
     """Results of batches in the order of their numbers, with progress."""

@@ -55,7 +55,7 @@ class ReleaseFlows:
     n_unmatched: int
 
 
-def with_last_release(dataset: Store, path: Path, *, for_release: bool = True) -> Store:
+def add_last_release(dataset: Store, path: Path, *, for_release: bool = True) -> Store:
     """The dataset with the flows of an earlier release for its public prior; nothing on disk changes.
 
     Parameters
@@ -88,7 +88,7 @@ def with_last_release(dataset: Store, path: Path, *, for_release: bool = True) -
             f"{dataset.path}; give a release of the same places, with tracts of the same census"
         )
     facts |= {"workers": flows.n_workers, "workers_unmatched": flows.n_unmatched}
-    return dataset.with_table("prior", flows.table, last_release=facts)
+    return dataset.replace_table("prior", flows.table, last_release=facts)
 
 
 def release_flows(last: Store, store: Store) -> ReleaseFlows:
@@ -127,12 +127,12 @@ def release_flows(last: Store, store: Store) -> ReleaseFlows:
             origin_of[columns["origin_index"]],
         )
         placed = (destination >= 0) & (origin >= 0)
-        key, total = _summed(destination[placed] * own.size + origin[placed], count[placed])
+        key, total = _sum_by_key(destination[placed] * own.size + origin[placed], count[placed])
         keys.append(key)
         counts.append(total)
         n_workers += int(count.sum())
         n_matched += int(total.sum())
-    key, total = _summed(np.concatenate(keys), np.concatenate(counts))
+    key, total = _sum_by_key(np.concatenate(keys), np.concatenate(counts))
     table = pandas.DataFrame(
         {
             "destination_tract_index": (key // own.size).astype(np.int32),
@@ -223,7 +223,7 @@ def _facts(last: Store) -> JsonObject:
     }
 
 
-def _summed(key: Ints, count: Ints) -> tuple[Ints, Ints]:
+def _sum_by_key(key: Ints, count: Ints) -> tuple[Ints, Ints]:
     """Distinct keys in rising order, and the sum of each."""
     order = np.argsort(key, kind="stable")
     key, count = key[order], count[order]

@@ -60,7 +60,7 @@ def true_tract_weights(support: Support, position: int) -> Floats:
     point = _point_of_tracts(coarsening, position)
     kept = np.flatnonzero(point >= 0)
     kept = kept[coarsening.support_level[first + point[kept]] != LEVEL_REMAINDER]
-    placed = _placed(support, position, kept)
+    placed = _chance_of_placing(support, position, kept)
     mass = _prior_mass(support.prior, coarsening.tracts, int(coarsening.destination[position]))
     # Without mass all points are alike, and within a point homes are where people live.
     home = support.share[first + point[kept]] * placed if mass is None else mass[kept] / mass.sum()
@@ -84,7 +84,7 @@ def _prior_mass(prior: PublicPrior, tracts: OriginTracts, destination: int) -> F
     return of_tract
 
 
-def _placed(support: Support, position: int, kept: Ints) -> Floats:
+def _chance_of_placing(support: Support, position: int, kept: Ints) -> Floats:
     """Chance that a worker of a tract's support point is placed in the tract: float64, one entry for each of `kept`."""
     apart = support.coarsening_of_homes
     people = apart.tracts.population[kept].astype(np.float64)
@@ -179,7 +179,7 @@ def lone_workers(
     every = 1 if is_sample else max(support.coarsening.tracts.n_tracts // _MOST_TRACTS, 1)
     is_looked_at = support.coarsening.destination % every == 0
     if parameters.unit != "cell":
-        return _apart(certified, synthesizers, support, privacy, parameters, is_looked_at)
+        return _chances_apart(certified, synthesizers, support, privacy, parameters, is_looked_at)
     mechanism = parameters.mechanism
     times = np.bincount(certified.class_of, minlength=certified.classes.tract.size)
     is_alone = certified.classes.likelihood_count == 1
@@ -287,7 +287,7 @@ def _stay_apart(privacy: PrivacyParameters, n_points: int, n_workers: int) -> fl
     )
 
 
-def _apart(
+def _chances_apart(
     certified: CertifiedClasses,
     synthesizers: PlacedSynthesizers,
     support: Support,

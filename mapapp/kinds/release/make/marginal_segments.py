@@ -22,7 +22,7 @@ from geodata.store.schema import JOBS, N_SEGMENTS
 from geodata.store.store import Store
 from mapapp.kinds.base.inputs import segment_of
 
-__all__ = ["assigns_from_margins", "has_marginal_segments", "with_marginal_segments"]
+__all__ = ["add_joint_segments", "assigns_from_margins", "has_marginal_segments"]
 
 _BANDS: Final = np.stack(np.unravel_index(np.arange(N_SEGMENTS), (3, 3, 3)), axis=1).astype(np.int8) + 1
 """Age, earnings, and industry of each joint segment, 1 to 3: int8[27, 3]."""
@@ -41,7 +41,7 @@ def assigns_from_margins(store: Store, units: tuple[Unit, ...]) -> bool:
     return store.manifest.get("segments") == "assigned" and any(unit != "cell" for unit in units)
 
 
-def with_marginal_segments(store: Store) -> Store:
+def add_joint_segments(store: Store) -> Store:
     """Return the store with joint segments computed from each workplace's margins; nothing on disk changes.
 
     Workers of a workplace get segments in the order of their homes, so that which home has which segment says nothing.
@@ -68,7 +68,7 @@ def with_marginal_segments(store: Store) -> Store:
         **dict(zip(("age", "earnings", "industry"), bands.T, strict=True)),
         "count": n_jobs,
     }
-    return store.with_table("jobs", pandas.DataFrame(columns).astype(JOBS.columns))
+    return store.replace_table("jobs", pandas.DataFrame(columns).astype(JOBS.columns))
 
 
 def has_marginal_segments(store: Store) -> bool:

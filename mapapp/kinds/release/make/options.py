@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, get_args
 
 from engine.parameters import Accountant, Editing, Mechanism, Placement, Prior, Unit
-from mapapp.kinds.base.option import Control, Option, declared, number_or_none, with_values
+from mapapp.kinds.base.option import Control, Option, list_declared, number_or_none, replace_values
 
 __all__ = [
     "AUTO",
@@ -18,7 +18,7 @@ __all__ = [
     "Preset",
     "ReleaseOption",
     "ReleaseOptions",
-    "with_preset",
+    "fill_in_preset",
 ]
 
 Auto = Literal["auto"]
@@ -342,7 +342,7 @@ class ReleaseOptions:
     ] = False
 
 
-RELEASE_OPTIONS: Final = declared(ReleaseOptions, ReleaseOption)
+RELEASE_OPTIONS: Final = list_declared(ReleaseOptions, ReleaseOption)
 """By name of the field, in the order of `--help`."""
 
 SWEPT: Final[Mapping[str, ReleaseOption]] = {
@@ -359,7 +359,7 @@ PRESETS: Final[Mapping[Preset, Mapping[str, str | bool | float]]] = {
 """Options that a preset gives where they are not given; those of `onthemap-v3` are the options' own defaults."""
 
 
-def with_preset(options: ReleaseOptions) -> ReleaseOptions:
+def fill_in_preset(options: ReleaseOptions) -> ReleaseOptions:
     """The options with those of their preset filled in, and None for the word none; single options win.
 
     Radii that are given leave nothing to choose, and another mechanism than the preset's has no unit and keeps its own
@@ -387,4 +387,4 @@ def with_preset(options: ReleaseOptions) -> ReleaseOptions:
         for name in ("design", "most_exposed", "far_state_miles")
         if getattr(options, name) == "none"
     }
-    return with_values(options, {**filled, "mechanism": mechanism})
+    return replace_values(options, {**filled, "mechanism": mechanism})

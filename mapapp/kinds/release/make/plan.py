@@ -88,14 +88,14 @@ def expected_plain(
     )
     certified = certify_weights(sample, support, privacy, parameters.mechanism)
 
-    def measured(common_error: float) -> PlainMeasures:
+    def measure_draw(common_error: float) -> PlainMeasures:
         inputs = simulated_inputs(public, priors.gravity, common_error=common_error)
         compared = drawn_homes(inputs, geography, places, support, certified, privacy, parameters)
         return plain_measures([compared], is_sample=is_sample)
 
     is_sample = sample.destination_tract.size < public.workplaces.tract.size
-    flows = measured(0.0)
-    inflow = {} if is_sample else measured(_COMMON_ERROR).inflow
+    flows = measure_draw(0.0)
+    inflow = {} if is_sample else measure_draw(_COMMON_ERROR).inflow
     # Some simulated homes are anywhere, so their average commute says nothing about the real one.
     return replace(flows, inflow=inflow, real_mi=math.nan, drawn_mi=math.nan)
 
@@ -110,11 +110,11 @@ def simulated_inputs(public: PublicPart, gravity: GravityDecay, *, common_error:
         segment=sample.segment,
         tract=sample.tract,
         worker_ptr=np.append(0, np.cumsum(sample.count)).astype(np.int64),
-        worker_origin=_placed(public.geography.blocks, homes.origin_tract),
+        worker_origin=_place_in_blocks(public.geography.blocks, homes.origin_tract),
     )
 
 
-def _placed(blocks: BlockTable, home_tract: Ints) -> npt.NDArray[np.int32]:
+def _place_in_blocks(blocks: BlockTable, home_tract: Ints) -> npt.NDArray[np.int32]:
     """A block of each home tract, drawn by population, or evenly if nobody lives there."""
     value = np.random.default_rng(_PLACING).random(home_tract.size)
     first, end = blocks.block_ptr[home_tract], blocks.block_ptr[home_tract + 1]

@@ -13,7 +13,7 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.precompile import ensure_compiled, stages_of
 from engine.streams import PublicSeed, SecretKey
 from geodata.json_objects import JsonObject
-from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
+from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, write_store
 from mapapp.answers.claims import as_json
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
 from mapapp.base.progress import Report, silent
@@ -35,8 +35,8 @@ from mapapp.kinds.release.choose.design_by_validity import DesignFacts
 from mapapp.kinds.release.choose.public_part import public_part_of
 from mapapp.kinds.release.choose.setting_choice import Choice, choose_setting, design_lines
 from mapapp.kinds.release.make.batch import BatchRunner, Columns, SynthesisSource, ThreadRunner, source_of
-from mapapp.kinds.release.make.last_release import last_release_lines, with_last_release
-from mapapp.kinds.release.make.marginal_segments import assigns_from_margins, with_marginal_segments
+from mapapp.kinds.release.make.last_release import add_last_release, last_release_lines
+from mapapp.kinds.release.make.marginal_segments import add_joint_segments, assigns_from_margins
 from mapapp.kinds.release.make.prior import FittedDecays, fit_decay
 from mapapp.kinds.release.make.promise import CertifiedBatch, make_certificate
 
@@ -204,7 +204,7 @@ def run_synthesis(
     key = SecretKey.for_tests() if test_key else SecretKey.fresh()
     seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
     # The place is claimed before anything is spent: of several runs to one place, one goes on.
-    with writing_store(release_path, "release") as writer, cluster_client(scheduler, key) as client:
+    with write_store(release_path, "release") as writer, cluster_client(scheduler, key) as client:
         dataset, source, facts = prepared_source(
             dataset_path,
             seed,
@@ -221,14 +221,14 @@ def run_synthesis(
             certified = runner.certify()
             certificate = claimed_certificate(dataset, source, certified, facts, is_test=key.is_test)
             certificate[RUN_ID] = new_run_id(is_test=key.is_test)
-            certificate |= _beside(dataset, certificate, Ledger(dataset.path).entries(), beside)
+            certificate |= _claim_beside(dataset, certificate, Ledger(dataset.path).entries(), beside)
             certificate |= _spend(dataset, release_path, certificate, beside)
             _stream(writer, "jobs", runner.jobs(key))
             _stream(writer, "points", runner.points(key))
         report("writing the release", 0, 0)
         copy_public_tables(dataset, writer)
         dataset.require_unchanged(digests=False)  # drawing has read it, too
-        certificate = bind_publication(certificate, public_facts(dataset.manifest), writer.listed())
+        certificate = bind_publication(certificate, public_facts(dataset.manifest), writer.list_files())
         writer.document(CERTIFICATE, certificate)
         writer.facts(**public_facts(dataset.manifest))
     return _outcome(release_path, certificate, source, certified)
@@ -288,9 +288,9 @@ def prepared_source(
     if last_release is not None:
         reasons = (*parameters.not_for_release_reasons(), *reasons_of_homes(dataset.manifest))
         publishable = for_release and not reasons
-        dataset = with_last_release(dataset, last_release, for_release=publishable)
+        dataset = add_last_release(dataset, last_release, for_release=publishable)
     units = (parameters.unit,) if design is None else design.units
-    store = with_marginal_segments(dataset) if assigns_from_margins(dataset, units) else dataset
+    store = add_joint_segments(dataset) if assigns_from_margins(dataset, units) else dataset
     geography = read_geography(store)
     workplaces = read_workplaces(store, geography, listed=listed, threads=threads)
     facts: DesignFacts | DrawnDesignFacts | None = None
@@ -338,7 +338,7 @@ def _stream(writer: StoreWriter, table: str, parts: Iterator[Columns]) -> None:
             stream.write(rows)
 
 
-def _beside(
+def _claim_beside(
     dataset: Store, certificate: Certificate, entries: tuple[LedgerEntry, ...], given: Sequence[Path]
 ) -> JsonObject:
     """Claims about publications beside the release; UsageError if the ledger has one that was not given."""
@@ -363,7 +363,7 @@ def _spend(dataset: Store, release: Path, certificate: Certificate, given: Seque
     claims: JsonObject = {}
 
     def others(entries: tuple[LedgerEntry, ...]) -> tuple[str, ...]:
-        claims.update(_beside(dataset, certificate, entries, given))
+        claims.update(_claim_beside(dataset, certificate, entries, given))
         return tuple(str(claim["digest"] or claim["name"]) for claim in claims["beside"])
 
     Ledger(dataset.path).spend(

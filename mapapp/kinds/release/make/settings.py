@@ -29,7 +29,7 @@ from mapapp.kinds.release.make.options import (
     RELEASE_OPTIONS,
     Preset,
     ReleaseOptions,
-    with_preset,
+    fill_in_preset,
 )
 
 DEFAULT_EPSILON = "4.6"
@@ -55,7 +55,7 @@ def parameters_of(dataset: Path, options: ReleaseOptions) -> tuple[PrivacyParame
     UsageError, ParameterError
         Options contradict each other, or a value is outside its range.
     """
-    filled = with_preset(options)
+    filled = fill_in_preset(options)
     _refuse_preset_epsilon(options, filled)
     privacy, parameters = _setting_of(filled)
     return privacy, replace(parameters, prior=_prior(dataset, filled))
@@ -101,7 +101,7 @@ def preset_ceiling(preset: Preset) -> float | None:
 
 def preset_setting(name: Preset, prior: Prior) -> tuple[PrivacyParameters, SynthesisParameters]:
     """The setting of a preset with a prior, before a design chooses what it leaves open."""
-    privacy, parameters = _setting_of(with_preset(ReleaseOptions(preset=name)))
+    privacy, parameters = _setting_of(fill_in_preset(ReleaseOptions(preset=name)))
     return privacy, replace(parameters, prior=prior)
 
 
@@ -178,8 +178,8 @@ def _refuse_what_some_ignore(options: ReleaseOptions) -> None:
             value in ("block", "tract", "drop") or not (is_of_all or name in ("delta", "clean", "unit"))
         ):
             raise UsageError(
-                f"{_typed(name, value)} with --mechanism auto: not all of {', '.join(COMPARED_MECHANISMS)} take it; "
-                "leave it out, or name a mechanism"
+                f"{_write_option(name, value)} with --mechanism auto: not all of {', '.join(COMPARED_MECHANISMS)} take "
+                "it; leave it out, or name a mechanism"
             )
 
 
@@ -192,8 +192,9 @@ def _refuse_what_it_ignores(mechanism: Mechanism, options: ReleaseOptions) -> No
         if name == "delta" and not exact_fraction(value, "delta"):
             continue  # the mechanism promises a delta of 0 anyway
         raise UsageError(
-            f"{_typed(name, value)} with --mechanism {mechanism}: it is for the {' or '.join(option.mechanisms)} "
-            f"mechanism only; leave it out{', or add --preset onthemap-v3' * (mechanism == 'exponential')}"
+            f"{_write_option(name, value)} with --mechanism {mechanism}: it is for the "
+            f"{' or '.join(option.mechanisms)} mechanism only; leave it out"
+            f"{', or add --preset onthemap-v3' * (mechanism == 'exponential')}"
         )
 
 
@@ -201,7 +202,7 @@ def _is_given(value: object) -> bool:
     return value is not None and value is not False
 
 
-def _typed(name: str, value: object) -> str:
+def _write_option(name: str, value: object) -> str:
     """An option as it is typed."""
     return f"--{RELEASE_OPTIONS[name].flag}{'' if value is True else f' {value}'}"
 
@@ -214,7 +215,7 @@ def designed_choice(options: ReleaseOptions) -> Choice | None:
     UsageError
         An option asks for what would be chosen, or no setting can be chosen for the accountant.
     """
-    asked, options = options, with_preset(options)
+    asked, options = options, fill_in_preset(options)
     most_exposed = _ceiling(options)
     if options.design is None:
         if most_exposed is not None:

@@ -117,11 +117,11 @@ def long_frame(published: PublishedTable, table: OneTable) -> pandas.DataFrame:
             "table": table.title,
             **{name: cells[name] for name in ("kind", "row_id", "row", "column_id", "column")},
             "people": cells["people"].astype("Int64"),
-            "value": _without(cells["value"], starred),
+            "value": _mask_missing(cells["value"], starred),
             **{name: cells[name] for name in ("state", "reason")},
             "why": why,
-            "safe_low": _without(cells["low"], never),
-            "safe_high": _without(cells["high"], never),
+            "safe_low": _mask_missing(cells["low"], never),
+            "safe_high": _mask_missing(cells["high"], never),
         }
     )
     return frame.merge(_prior(published, table), on=["row_id", "column_id"], how="left").pipe(_only_of_cells)
@@ -153,5 +153,5 @@ def _only_of_cells(frame: pandas.DataFrame) -> pandas.DataFrame:
     return frame
 
 
-def _without(numbers: pandas.Series, missing: numpy.typing.NDArray[numpy.bool_]) -> pandas.Series:
+def _mask_missing(numbers: pandas.Series, missing: numpy.typing.NDArray[numpy.bool_]) -> pandas.Series:
     return numbers.astype("Int64").mask(missing)

@@ -73,7 +73,7 @@ class _Book:
 
     def write(self, published: PublishedTable) -> None:
         for table in published.tables:
-            self._printed(self._add(table.title), table)
+            self._write_printed(self._add(table.title), table)
         frames = [long_frame(published, table) for table in published.tables]
         every = pandas.concat(frames, ignore_index=True)
         self._rows(self._add("Every field"), list(every.columns), plain_rows(every))
@@ -94,7 +94,7 @@ class _Book:
         self._names.add(free_name.lower())
         return self._book.add_worksheet(free_name)
 
-    def _printed(self, sheet: Worksheet, table: OneTable) -> None:
+    def _write_printed(self, sheet: Worksheet, table: OneTable) -> None:
         grid = grid_of(table)
         sheet.write_string(0, 0, table.title[:MAX_CELL], self._title)
         sheet.write_string(1, 0, f"{counted_sentence(table)} {STAR}: suppressed; see the sheet Stars.")
@@ -113,10 +113,10 @@ class _Book:
 
     def _headings(self, sheet: Worksheet, table: OneTable, grid: Grid) -> None:
         last = _FIRST_ROW + len(grid.headings) - 1
-        _spanned(sheet, (_FIRST_ROW, 0, last, 0), table.row_label, self._head)
+        _write_span(sheet, (_FIRST_ROW, 0, last, 0), table.row_label, self._head)
         for row, line in enumerate(grid.headings, start=_FIRST_ROW):
-            for column, heading in _placed(line):
-                _spanned(sheet, (row, column, row, column + heading.width - 1), heading.text, self._head)
+            for column, heading in _place_headings(line):
+                _write_span(sheet, (row, column, row, column + heading.width - 1), heading.text, self._head)
 
     def _rows(self, sheet: Worksheet, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         for column, name in enumerate(head):
@@ -148,7 +148,7 @@ class _Book:
             sheet.write_string(row, 1, text[:MAX_CELL], self._wrapped)
 
 
-def _placed(line: Sequence[Heading]) -> Iterator[tuple[int, Heading]]:
+def _place_headings(line: Sequence[Heading]) -> Iterator[tuple[int, Heading]]:
     """Headings with the sheet column that each begins in."""
     at = 1
     for heading in line:
@@ -156,7 +156,7 @@ def _placed(line: Sequence[Heading]) -> Iterator[tuple[int, Heading]]:
         at += heading.width
 
 
-def _spanned(sheet: Worksheet, place: tuple[int, int, int, int], text: str, form: Format) -> None:
+def _write_span(sheet: Worksheet, place: tuple[int, int, int, int], text: str, form: Format) -> None:
     """Write a heading over some cells: first row, first column, last row, last column."""
     first_row, first_column, *_ = place
     if place[:2] != place[2:]:

@@ -104,7 +104,7 @@ def decide_twice(
         The two differ, so that a decision depended on a value that is not published. Nothing may be published then.
     """
     decided = decide(nodes, sealed, rule, report)
-    all_values = nodes.summed(sealed.for_engine())
+    all_values = nodes.sum_cells(sealed.for_engine())
     values, consistent = published_values(nodes, decided, np.where(decided.released, all_values, -1))
     again = decide(
         nodes,
@@ -150,11 +150,11 @@ def decide(nodes: Nodes, sealed: Sealed, rule: Rule, report: Report = silent) ->
     if plan.spec.flows:
         return _as_tree(_decide_rows(plan, sealed, rule))
     if nodes.is_two_way:
-        return _decide_two_way(nodes, nodes.summed(sealed.for_engine()), rule, report)
+        return _decide_two_way(nodes, nodes.sum_cells(sealed.for_engine()), rule, report)
     if not nodes.is_flat:
         return suppress_tree(
             nodes.tree(),
-            nodes.summed(sealed.for_engine()),
+            nodes.sum_cells(sealed.for_engine()),
             epsilon=rule.epsilon,
             decision_delta=rule.decision_delta,
             progress=report,
@@ -172,10 +172,10 @@ def decide(nodes: Nodes, sealed: Sealed, rule: Rule, report: Report = silent) ->
         )
     may = releasable(plan.people, plan.rates, rule.epsilon, rule.decision_delta)
     low, high = safe_intervals(plan.people, plan.rates, rule.epsilon)
-    return _as_tree(_opened(may, sealed, low, high))
+    return _as_tree(_open_safe(may, sealed, low, high))
 
 
-def _opened(may: npt.NDArray[np.bool_], sealed: Sealed, low: Ints, high: Ints) -> Decided:
+def _open_safe(may: npt.NDArray[np.bool_], sealed: Sealed, low: Ints, high: Ints) -> Decided:
     """Open the values of cells that may be released, up to the first that is not safe."""
     released, breach = np.zeros_like(may), -1
     for position in np.flatnonzero(may).tolist():
@@ -252,7 +252,7 @@ def decide_as_stated(nodes: Nodes, values: Ints, epsilon: Fraction) -> DecidedTr
             )
         )
     low, high = safe_intervals(plan.people, plan.rates, epsilon)
-    return _as_tree(_opened(is_released, Sealed(opened), low, high))
+    return _as_tree(_open_safe(is_released, Sealed(opened), low, high))
 
 
 def expected_decisions(nodes: Nodes, rule: Rule, report: Report = silent) -> DecidedTree:

@@ -108,7 +108,7 @@ def expected_forest(
 ) -> ExpectedForest:
     """Work out which cells of all tables of a publication are to be released; as :func:`expected_table`."""
     parts = tuple(
-        _expected(nodes, epsilon, share_delta(delta, len(forest)), report) for nodes in forest.trees
+        _expect_table(nodes, epsilon, share_delta(delta, len(forest)), report) for nodes in forest.trees
     )
     return ExpectedForest(n_decisions=len(forest), parts=parts)
 
@@ -122,10 +122,10 @@ def expected_table(nodes: Nodes, epsilon: Fraction, delta: Fraction) -> Expected
     epsilon, delta : Fraction
         Above 0 and below 1; delta is shared among all decisions.
     """
-    return _expected(nodes, epsilon, share_delta(delta, len(nodes)), silent)
+    return _expect_table(nodes, epsilon, share_delta(delta, len(nodes)), silent)
 
 
-def _expected(nodes: Nodes, epsilon: Fraction, decision_delta: Fraction, report: Report) -> ExpectedTable:
+def _expect_table(nodes: Nodes, epsilon: Fraction, decision_delta: Fraction, report: Report) -> ExpectedTable:
     plan = nodes.plan
     if plan.spec.flows:
         expected = expected_rows(*rows_of_flows(plan), epsilon=epsilon, decision_delta=decision_delta)

@@ -22,7 +22,7 @@ from mapapp.kinds.tables.make.nodes import Nodes, entry_name, finest_of, nodes_o
 from mapapp.kinds.tables.make.prior import Planned
 from mapapp.kinds.tables.make.spec import TableSpec
 
-__all__ = ["Forest", "decide_forest", "forest_of", "stopped"]
+__all__ = ["Forest", "decide_forest", "decide_nothing", "forest_of"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -116,14 +116,14 @@ def decide_forest(
     for nodes, values in zip(forest.trees, counted, strict=True):
         has_stopped = any(decided.breach >= 0 for decided, _ in trees)
         trees.append(
-            (stopped(nodes), np.full(len(nodes), -1, dtype=np.int64))
+            (decide_nothing(nodes), np.full(len(nodes), -1, dtype=np.int64))
             if has_stopped
             else decide_twice(nodes, Sealed(values), rule, report)
         )
     return trees
 
 
-def stopped(nodes: Nodes) -> DecidedTree:
+def decide_nothing(nodes: Nodes) -> DecidedTree:
     """Return what is decided about jobs after the publication stopped at others: nothing."""
     nothing, zeros = np.zeros(len(nodes), dtype=np.bool_), np.zeros(len(nodes), dtype=np.int64)
     return DecidedTree(nothing, zeros, zeros - 1, -1, nothing)

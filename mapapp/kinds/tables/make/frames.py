@@ -44,10 +44,10 @@ def cell_rows(nodes: Nodes, decided: DecidedTree, values: Ints) -> pandas.DataFr
     """
     state = np.where(decided.released, "released", np.where(decided.derived, "derived", "suppressed"))
     frame = pandas.concat(
-        [_named(nodes, sums) for sums in nodes.before] + [_named_cells(nodes)], ignore_index=True
+        [_name_sums(nodes, sums) for sums in nodes.before] + [_name_cells(nodes)], ignore_index=True
     )
     n_ahead = len(frame)
-    frame["people"] = nodes.summed(nodes.plan.people)[:n_ahead]
+    frame["people"] = nodes.sum_cells(nodes.plan.people)[:n_ahead]
     frame["value"], frame["state"] = values[:n_ahead], state[:n_ahead]
     frame["low"], frame["high"] = np.maximum(decided.low[:n_ahead], 0), np.maximum(decided.high[:n_ahead], -1)
     parts = [frame]
@@ -61,21 +61,21 @@ def name_of(nodes: Nodes, position: int) -> str:
     """Return the row and column of a decision."""
     frame = pandas.concat(
         [
-            *(_named(nodes, sums) for sums in nodes.before),
-            _named_cells(nodes),
-            *(_named(nodes, sums) for sums in nodes.after),
+            *(_name_sums(nodes, sums) for sums in nodes.before),
+            _name_cells(nodes),
+            *(_name_sums(nodes, sums) for sums in nodes.after),
         ],
         ignore_index=True,
     )
     return f"{frame['row'][position]}, {frame['column'][position]}"
 
 
-def _named_cells(nodes: Nodes) -> pandas.DataFrame:
+def _name_cells(nodes: Nodes) -> pandas.DataFrame:
     plan = nodes.plan
     return _names(nodes.table, "cell", plan.ground, plan.row, plan.column)
 
 
-def _named(nodes: Nodes, sums: Sums) -> pandas.DataFrame:
+def _name_sums(nodes: Nodes, sums: Sums) -> pandas.DataFrame:
     return _names(sums.table, sums.kind, nodes.grounds[sums.table], sums.row, sums.column)
 
 
@@ -107,7 +107,7 @@ def _remainders(nodes: Nodes, sums: Sums, decided: DecidedTree, values: Ints) ->
     people, starred = np.zeros_like(base), np.zeros_like(base)
     np.add.at(people, sums.of_cell[~is_released], nodes.plan.people[~is_released])
     np.add.at(starred, sums.of_cell[~is_released], 1)
-    frame = _named(nodes, sums)
+    frame = _name_sums(nodes, sums)
     frame["people"] = people
     frame["value"] = np.where(values[remainders] >= 0, values[remainders] - base, -1)
     frame["state"] = np.where(decided.released[remainders], "released", "suppressed")
@@ -136,7 +136,7 @@ def _other_homes(nodes: Nodes, values: Ints) -> pandas.DataFrame:
 def prior_rows(nodes: Nodes) -> pandas.DataFrame:
     """Return the prior of the cells of the finest table, in the same order."""
     plan = nodes.plan
-    frame = _named_cells(nodes)[["table", "row_id", "column_id"]]
+    frame = _name_cells(nodes)[["table", "row_id", "column_id"]]
     frame["people"] = plan.people
     frame["numerator"], frame["denominator"] = plan.rates.numerator, plan.rates.denominator
     return frame.astype(TABLE_PRIOR.columns)

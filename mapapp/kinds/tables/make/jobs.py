@@ -36,7 +36,7 @@ class Jobs:
         Where the workplaces are: units, as :mod:`mapapp.question.area_text` writes them, or the name of one; empty for
         everywhere.
     work_area_name : str
-        Its name in words, once it was found in a store; see :meth:`located`.
+        Its name in words, once it was found in a store; see :meth:`locate`.
     """
 
     filters: Filters = field(default_factory=Filters)
@@ -93,7 +93,7 @@ class Jobs:
         words += [f"workplaces in {self.work_area_name or self.work_area}"] * bool(self.work_area)
         return "; ".join(words)
 
-    def located(self, areas: Areas) -> Self:
+    def locate(self, areas: Areas) -> Self:
         """Return the same jobs, with the area as identifiers and as a name.
 
         Raises

@@ -121,10 +121,10 @@ class Nodes:
             type_rates=self.plan.rates,
         )
 
-    def summed(self, of_cells: Ints) -> Ints:
+    def sum_cells(self, of_cells: Ints) -> Ints:
         """Sum numbers of the cells to every node."""
-        parts = [_summed(sums, of_cells) for sums in self.before]
-        return np.concatenate([*parts, of_cells, *(_summed(sums, of_cells) for sums in self.after)])
+        parts = [_sum_cells(sums, of_cells) for sums in self.before]
+        return np.concatenate([*parts, of_cells, *(_sum_cells(sums, of_cells) for sums in self.after)])
 
 
 def nodes_of(
@@ -160,7 +160,7 @@ def nodes_of(
         return _two_way(plan, finest, grounds)
     before = [*coarser, *_totals(plan, finest)]
     before.sort(key=lambda sums: sums.row.size)
-    after = [_by_row(plan, finest, "remainder")] if remainders else []
+    after = [_row_sums(plan, finest, "remainder")] if remainders else []
     place_of = np.cumsum([0, *(sums.row.size for sums in before)])
     n_before = int(place_of[-1])
     parents: list[Ints] = []
@@ -211,7 +211,7 @@ def fill_in(nodes: Nodes, released: npt.NDArray[np.bool_], values: Ints) -> Ints
         Released sums contradict each other.
     """
     if nodes.is_two_way:
-        return nodes.summed(_filled_two_way(nodes, released, values))
+        return nodes.sum_cells(_fill_in_two_way(nodes, released, values))
     people = nodes.plan.people
     counts = np.where(released[nodes.cells], values[nodes.cells], 0)
     is_open = ~released[nodes.cells]
@@ -229,10 +229,10 @@ def fill_in(nodes: Nodes, released: npt.NDArray[np.bool_], values: Ints) -> Ints
             if left:
                 raise UsageError(_CONTRADICTION)
             is_open[cells] = False
-    return nodes.summed(counts)
+    return nodes.sum_cells(counts)
 
 
-def _filled_two_way(nodes: Nodes, released: npt.NDArray[np.bool_], values: Ints) -> Ints:
+def _fill_in_two_way(nodes: Nodes, released: npt.NDArray[np.bool_], values: Ints) -> Ints:
     """Whole counts of the cells that agree with released cells and totals of both directions."""
     cells, n_cells = nodes.cells, nodes.plan.n_cells
     membership = np.concatenate(
@@ -253,7 +253,7 @@ def _filled_two_way(nodes: Nodes, released: npt.NDArray[np.bool_], values: Ints)
     return np.asarray(np.round(solution.x), dtype=np.int64)
 
 
-def _summed(sums: Sums, of_cells: Ints) -> Ints:
+def _sum_cells(sums: Sums, of_cells: Ints) -> Ints:
     in_sum = sums.of_cell >= 0
     total = np.zeros(sums.row.size, dtype=np.int64)
     np.add.at(total, sums.of_cell[in_sum], of_cells[in_sum])
@@ -262,13 +262,13 @@ def _summed(sums: Sums, of_cells: Ints) -> Ints:
 
 def _totals(plan: Planned, table: int) -> list[Sums]:
     if plan.spec.totals == "rows":
-        return [_by_row(plan, table, "row_total")]
-    return [_by_column(plan, table)] if plan.spec.totals == "columns" else []
+        return [_row_sums(plan, table, "row_total")]
+    return [_column_sums(plan, table)] if plan.spec.totals == "columns" else []
 
 
 def _two_way(plan: Planned, table: int, grounds: Sequence[Ground]) -> Nodes:
     """Totals of both directions, which overlap: none is part of another."""
-    before = (_by_row(plan, table, "row_total"), _by_column(plan, table))
+    before = (_row_sums(plan, table, "row_total"), _column_sums(plan, table))
     n_nodes = plan.n_cells + sum(sums.row.size for sums in before)
     return Nodes(
         plan=plan,
@@ -280,13 +280,13 @@ def _two_way(plan: Planned, table: int, grounds: Sequence[Ground]) -> Nodes:
     )
 
 
-def _by_column(plan: Planned, table: int) -> Sums:
+def _column_sums(plan: Planned, table: int) -> Sums:
     column, of_cell = np.unique(plan.column, return_inverse=True)
     none = np.full(column.size, -1, dtype=np.int64)
     return Sums(table, "column_total", none, column, of_cell.astype(np.int64))
 
 
-def _by_row(plan: Planned, table: int, kind: str) -> Sums:
+def _row_sums(plan: Planned, table: int, kind: str) -> Sums:
     row, of_cell = np.unique(plan.row, return_inverse=True)
     return Sums(table, kind, row, np.full(row.size, -1, dtype=np.int64), of_cell.astype(np.int64))
 

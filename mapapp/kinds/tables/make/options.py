@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from mapapp.kinds.base.option import Option, declared
+from mapapp.kinds.base.option import Option, list_declared
 from mapapp.question.fields import QUESTION
 
 __all__ = ["ONE_TABLE", "DecisionOptions", "TableOptions"]
@@ -60,7 +60,7 @@ class TableOptions:
     ] = "none"
 
 
-ONE_TABLE: Final = declared(TableOptions, Option)
+ONE_TABLE: Final = list_declared(TableOptions, Option)
 """The options of one table, by name of the field."""
 
 

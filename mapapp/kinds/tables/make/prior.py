@@ -194,28 +194,28 @@ def plan_table(spec: TableSpec, ground: Ground, people: Ints, prior: Prior) -> P
             row, column, fractions = _declared_rates(declared, spec, ground, people)
             numerator = np.array([fraction.numerator for fraction in fractions], dtype=np.int64)
             denominator = np.array([fraction.denominator for fraction in fractions], dtype=np.int64)
-            return _planned(spec, ground, people, (row, column), (numerator, denominator), None)
+            return _make_plan(spec, ground, people, (row, column), (numerator, denominator), None)
         earlier_people, earlier_values = _declared_counts(declared, spec, ground, people)
     else:
         earlier_people, earlier_values = _release_counts(prior.source, spec, ground, people)
-    return _smoothed(spec, ground, people, earlier_people, earlier_values)
+    return _smooth_rates(spec, ground, people, earlier_people, earlier_values)
 
 
-def _smoothed(
+def _smooth_rates(
     spec: TableSpec, ground: Ground, people: Ints, earlier_people: Ints, earlier_values: Ints
 ) -> Planned:
     units = min(_MOST_UNITS, LARGEST_DENOMINATOR // (int(earlier_people.max(initial=0)) + PSEUDO_WORKERS))
     toward = np.maximum(_column_units(spec, earlier_people, earlier_values, units), 0)
     numerator = units * earlier_values + PSEUDO_WORKERS * toward
     denominator = np.broadcast_to(units * (earlier_people + PSEUDO_WORKERS), numerator.shape)
-    row, column = _tried(spec, people, numerator, denominator)
+    row, column = _choose_cells(spec, people, numerator, denominator)
     smoothing = {
         "pseudo_workers": PSEUDO_WORKERS,
         "toward": "share of the home unit in all workers" if spec.flows else "column rate",
         "units": units,
     }
     rates = (numerator[row, column], denominator[row, column])
-    return _planned(spec, ground, people, (row, column), rates, smoothing)
+    return _make_plan(spec, ground, people, (row, column), rates, smoothing)
 
 
 def _column_units(spec: TableSpec, people: Ints, values: Ints, units: int) -> Ints:
@@ -233,7 +233,7 @@ def _column_units(spec: TableSpec, people: Ints, values: Ints, units: int) -> In
     return np.array([min(max(round(units * rate), 1), units - 1) for rate in rates], dtype=np.int64)
 
 
-def _tried(spec: TableSpec, people: Ints, numerator: Ints, denominator: Ints) -> tuple[Ints, Ints]:
+def _choose_cells(spec: TableSpec, people: Ints, numerator: Ints, denominator: Ints) -> tuple[Ints, Ints]:
     """Rows and columns of the cells to decide, in order."""
     if not spec.flows:
         row, column = np.nonzero(people)
@@ -248,7 +248,7 @@ def _tried(spec: TableSpec, people: Ints, numerator: Ints, denominator: Ints) ->
     return np.concatenate(rows), np.concatenate(columns)
 
 
-def _planned(
+def _make_plan(
     spec: TableSpec,
     ground: Ground,
     people: Ints,
@@ -313,11 +313,11 @@ def _declared_counts(declared: PriorFile, spec: TableSpec, ground: Ground, peopl
     n_rows, n_columns = ground.shape
     earlier = np.zeros((n_rows, people.shape[1]), dtype=np.int64)
     values = np.zeros((n_rows, n_columns), dtype=np.int64)
-    for (row, column), (b, v) in _by_place(declared.counts, ground).items():
+    for (row, column), (b, v) in _place_declared(declared.counts, ground).items():
         values[row, column] = v
         earlier[row, 0 if spec.flows else column] = b
     wanted = people.sum(axis=1, keepdims=True) if spec.flows else people
-    listed = earlier if spec.flows else _listed(declared.counts, ground)
+    listed = earlier if spec.flows else _mark_declared(declared.counts, ground)
     _refuse_missing(declared, spec, ground, (wanted > 0) & (listed == 0))
     if spec.flows and (values.sum(axis=1) > earlier[:, 0]).any():
         at = int(np.flatnonzero(values.sum(axis=1) > earlier[:, 0])[0])
@@ -330,9 +330,9 @@ def _declared_counts(declared: PriorFile, spec: TableSpec, ground: Ground, peopl
 def _declared_rates(
     declared: PriorFile, spec: TableSpec, ground: Ground, people: Ints
 ) -> tuple[Ints, Ints, list[Fraction]]:
-    by_place = _by_place(declared.rates, ground)
+    by_place = _place_declared(declared.rates, ground)
     if not spec.flows:
-        _refuse_missing(declared, spec, ground, (people > 0) & (_listed(declared.rates, ground) == 0))
+        _refuse_missing(declared, spec, ground, (people > 0) & (_mark_declared(declared.rates, ground) == 0))
         row, column = np.nonzero(people)
         rates = [by_place[at] for at in zip(row.tolist(), column.tolist(), strict=True)]
         return row.astype(np.int64), column.astype(np.int64), rates
@@ -362,7 +362,9 @@ def _declared_rates(
     return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64), rates
 
 
-def _by_place(declared: Mapping[tuple[str, str], Value], ground: Ground) -> dict[tuple[int, int], Value]:
+def _place_declared(
+    declared: Mapping[tuple[str, str], Value], ground: Ground
+) -> dict[tuple[int, int], Value]:
     """What a file declares of the table's cells, by row and column; other lines are left out."""
     row_of = {unit_id: number for number, unit_id in enumerate(ground.row_ids)}
     column_of = {unit_id: number for number, unit_id in enumerate(ground.column_ids)}
@@ -373,9 +375,9 @@ def _by_place(declared: Mapping[tuple[str, str], Value], ground: Ground) -> dict
     }
 
 
-def _listed(declared: Mapping[tuple[str, str], object], ground: Ground) -> Ints:
+def _mark_declared(declared: Mapping[tuple[str, str], object], ground: Ground) -> Ints:
     marks = np.zeros(ground.shape, dtype=np.int64)
-    for at in _by_place(declared, ground):
+    for at in _place_declared(declared, ground):
         marks[at] = 1
     return marks
 

@@ -55,7 +55,7 @@ from mapapp.kinds.tables.make.decide import (
     published_values,
     same_decisions,
 )
-from mapapp.kinds.tables.make.forest import Forest, forest_of, stopped
+from mapapp.kinds.tables.make.forest import Forest, decide_nothing, forest_of
 from mapapp.kinds.tables.make.frames import rows_of_all
 from mapapp.kinds.tables.make.nodes import Nodes, fill_in
 from mapapp.kinds.tables.make.prior import Planned, Prior, plan_table
@@ -142,7 +142,7 @@ def _claims(table: Store, stated: TableCertificate, certificate: JsonObject) -> 
         return checks
     forest = _forest(table, stated, prior)
     values = [_released_values(nodes, part) for nodes, part in _parts(forest, cells)]
-    decided = _decided_again(forest, stated, values)
+    decided = _decide_again(forest, stated, values)
     checks.append(_check_decisions(forest, decided, values, stated.promise))
     checks.append(_check_rows(forest, cells, prior, decided, values))
     checks.append(_check_claims(table, forest, decided, stated, certificate))
@@ -174,7 +174,7 @@ def _check_cells(cells: pandas.DataFrame, prior: pandas.DataFrame) -> Certificat
 def _forest(table: Store, stated: TableCertificate, prior: pandas.DataFrame) -> Forest:
     """Everything that was decided, as the table states it, over its own geography."""
     areas = Areas(table)
-    specs = [TableSpec.from_claim(claim).located(areas) for claim in stated.tables]
+    specs = [TableSpec.from_claim(claim).locate(areas) for claim in stated.tables]
     grounds = [read_ground(table, spec, areas) for spec in specs]
     smoothed = stated.prior.smoothing
     smoothing = list(smoothed) if isinstance(smoothed, list) else [smoothed]
@@ -229,7 +229,7 @@ def _released_values(nodes: Nodes, cells: pandas.DataFrame) -> Ints:
     return np.concatenate(values)
 
 
-def _decided_again(forest: Forest, stated: TableCertificate, values: Sequence[Ints]) -> list[DecidedTree]:
+def _decide_again(forest: Forest, stated: TableCertificate, values: Sequence[Ints]) -> list[DecidedTree]:
     """Every decision again, from public inputs and the published values alone."""
     key, epsilon = None, stated.promise.epsilon.fraction
     if stated.promise.decide == "sampled":
@@ -244,7 +244,9 @@ def _decided_again(forest: Forest, stated: TableCertificate, values: Sequence[In
     for nodes, shown in zip(forest.trees, values, strict=True):
         has_stopped = any(decided.breach >= 0 for decided in again)
         consistent = np.maximum(shown, 0) if nodes.is_flat else fill_in(nodes, shown >= 0, shown)
-        again.append(stopped(nodes) if has_stopped else decide(nodes, Sealed(consistent[nodes.cells]), rule))
+        again.append(
+            decide_nothing(nodes) if has_stopped else decide(nodes, Sealed(consistent[nodes.cells]), rule)
+        )
     return again
 
 

@@ -25,7 +25,7 @@ from engine.suppression.suppressed import share_delta
 from geodata.errors import GeodataError
 from geodata.json_objects import JsonObject
 from geodata.store.schema import GEOGRAPHY
-from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
+from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, write_store
 from mapapp.answers.areas.areas import Areas
 from mapapp.answers.claims import BesideClaim, as_json
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
@@ -154,7 +154,7 @@ def dry_run(dataset_path: Path, choice: Choice, *, report: Report = silent) -> E
     """Return what a table would release, from public inputs alone; nothing is spent, and no home is read."""
     report("reading the dataset", 0, 0)
     dataset = open_dataset(dataset_path)
-    return _expected(_planned(dataset, choice, report)[0], choice, report)
+    return _expect_forest(_plan_forest(dataset, choice, report)[0], choice, report)
 
 
 def make_table(
@@ -170,12 +170,12 @@ def make_table(
     refuse_existing(table_path)
     ensure_compiled(lambda: report("compiling the kernels of tables (once)", 0, 0), TABLE_STAGES)
     with (
-        _given_back_unseen(dataset_path, table_path) as entered,
-        writing_store(table_path, "table") as writer,
+        _give_back_unseen(dataset_path, table_path) as entered,
+        write_store(table_path, "table") as writer,
     ):
         report("reading the dataset", 0, 0)
         dataset = open_dataset(dataset_path)
-        forest, prior = _planned(dataset, choice, report)
+        forest, prior = _plan_forest(dataset, choice, report)
         rule = _rule(forest, choice)
         for nodes in forest.trees:
             require_decidable(nodes, rule)
@@ -203,7 +203,7 @@ def make_table(
 
 
 @contextmanager
-def _given_back_unseen(dataset: Path, table: Path) -> Iterator[list[LedgerEntry]]:
+def _give_back_unseen(dataset: Path, table: Path) -> Iterator[list[LedgerEntry]]:
     """Take back a table's line in the ledger if the run stops before anybody can have seen what was decided.
 
     Only for reasons that do not come from the values: an interrupt, a full disk, too little memory. If a decision
@@ -242,7 +242,7 @@ def _outcome(table: Path, forest: Forest, values: Sequence[Ints], claims: JsonOb
     )
 
 
-def _planned(dataset: Store, choice: Choice, report: Report) -> tuple[Forest, Prior]:
+def _plan_forest(dataset: Store, choice: Choice, report: Report) -> tuple[Forest, Prior]:
     """Everything that is to be decided, and its prior, from public inputs alone."""
     prior = open_prior(choice.prior, dataset)
     if not prior.is_for_release and not choice.test_key:
@@ -252,7 +252,7 @@ def _planned(dataset: Store, choice: Choice, report: Report) -> tuple[Forest, Pr
         )
     report("counting people", 0, 0)
     areas = Areas(dataset)
-    specs = [spec.located(areas) for spec in choice.specs]
+    specs = [spec.locate(areas) for spec in choice.specs]
     grounds = [read_ground(dataset, spec, areas) for spec in specs]
 
     def plan_of(table: int, is_alone: bool) -> Planned:
@@ -284,7 +284,7 @@ def _require_same_people(
     dataset: Store, nodes: Nodes, specs: Sequence[TableSpec], grounds: Sequence[Ground]
 ) -> None:
     """Refuse a coarser table that counts people whom the finest one leaves out: they would have no prior."""
-    people = nodes.summed(nodes.plan.people)
+    people = nodes.sum_cells(nodes.plan.people)
     for sums, start in zip(nodes.before, nodes.starts(), strict=False):
         if sums.table == nodes.table:
             continue
@@ -305,7 +305,7 @@ def _rule(forest: Forest, choice: Choice) -> Rule:
     return Rule(choice.epsilon, share_delta(choice.delta, len(forest)), key)
 
 
-def _expected(forest: Forest, choice: Choice, report: Report) -> ExpectedForest:
+def _expect_forest(forest: Forest, choice: Choice, report: Report) -> ExpectedForest:
     report("expecting", 0, 0)
     return expected_forest(forest, choice.epsilon, choice.delta, report)
 
@@ -316,7 +316,7 @@ def _refuse_hopeless(forest: Forest, choice: Choice, report: Report) -> None:
     hopeless = [place for place, spec in enumerate(specs) if {spec.rows, spec.flows} <= set(_SMALLEST)]
     if choice.anyway or not hopeless:
         return
-    spec, expected = specs[hopeless[0]], _expected(forest, choice, report).parts[hopeless[0]]
+    spec, expected = specs[hopeless[0]], _expect_forest(forest, choice, report).parts[hopeless[0]]
     raise UsageError(
         f"--rows {spec.rows} --flows {spec.flows}: {expected.share_of_cells:.1%} of {expected.plan.n_cells:,} flows, "
         f"with {expected.share_of_people:.1%} of the people, can be expected to be released; `commutemap synthesize` "
@@ -359,7 +359,7 @@ def _write(
     writer.table("table_prior", prior)
     dataset.require_unchanged(digests=False)
     facts = public_facts(dataset.manifest)
-    writer.document(CERTIFICATE, bind_publication(claims, facts, writer.listed()))
+    writer.document(CERTIFICATE, bind_publication(claims, facts, writer.list_files()))
     writer.facts(**facts)
 
 

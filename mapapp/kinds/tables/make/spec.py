@@ -201,9 +201,9 @@ class TableSpec:
             title=stated.title,
         )
 
-    def located(self, areas: Areas) -> Self:
-        """Return the same table, with the area of its jobs as identifiers; see `Jobs.located`."""
-        return replace(self, jobs=self.jobs.located(areas))
+    def locate(self, areas: Areas) -> Self:
+        """Return the same table, with the area of its jobs as identifiers; see `Jobs.locate`."""
+        return replace(self, jobs=self.jobs.locate(areas))
 
     def claim(self) -> TableClaim:
         """Return what the certificate says of the table."""
@@ -252,14 +252,14 @@ def check_epsilon_and_delta(epsilon: object, delta: object) -> tuple[Fraction, F
     UsageError
         One of them is not a number above 0 and below 1.
     """
-    return _within(epsilon, "epsilon", _WHY_EPSILON), _within(delta, "delta", _WHY_DELTA)
+    return _read_within(epsilon, "epsilon", _WHY_EPSILON), _read_within(delta, "delta", _WHY_DELTA)
 
 
 _WHY_EPSILON: Final = "from 1 on, a zero in the table would count as safe"
 _WHY_DELTA: Final = "it is the chance that a belief moves further than epsilon allows"
 
 
-def _within(given: object, name: str, why: str) -> Fraction:
+def _read_within(given: object, name: str, why: str) -> Fraction:
     try:
         value = exact_fraction(str(given), name)
     except ParameterError as error:

@@ -28,12 +28,12 @@ from mapapp.show.plotly.plain_figures import Figure, Trace
 
 def register(app: Dash, views: Views) -> None:
     """Attach the callbacks of the page to an app."""
-    _answering(app, views)
+    _answer_query(app, views)
     _map(app, views)
-    _choosing(app, views)
+    _choose_rows(app, views)
 
 
-def _shown(views: Views, query: object) -> tuple[ServedTable, Sheet, tuple[str, ...]]:
+def _read_sheet(views: Views, query: object) -> tuple[ServedTable, Sheet, tuple[str, ...]]:
     """The table and the rows that an address shows, and notes on what was left out of it."""
     view, notes = views.table_view(query)
     served = views.table(view)
@@ -41,7 +41,7 @@ def _shown(views: Views, query: object) -> tuple[ServedTable, Sheet, tuple[str, 
     return served, sheet, (*notes, *sheet.notes)
 
 
-def _answering(app: Dash, views: Views) -> None:
+def _answer_query(app: Dash, views: Views) -> None:
     parts = ("counts-head", "counts-sheet", "counts-foot", "counts-about")
 
     @app.callback(
@@ -54,7 +54,7 @@ def _answering(app: Dash, views: Views) -> None:
         Input("url", "search"),
     )
     def show_table(query: str | None) -> tuple[object, ...]:
-        served, sheet, notes = _shown(views, query)
+        served, sheet, notes = _read_sheet(views, query)
         offered = table_page.menus(views.tables, sheet)
         beside = beside_sentences(served, views.releases.values())
         return (
@@ -73,7 +73,7 @@ def _answering(app: Dash, views: Views) -> None:
     in_browser(ClientsideFunction("commutemap", "placeTable"), Input("counts-placed", "data"))
 
 
-def _choosing(app: Dash, views: Views) -> None:
+def _choose_rows(app: Dash, views: Views) -> None:
     in_browser: Callable[..., object] = app.clientside_callback
     in_browser(
         ClientsideFunction("commutemap", "chooseTable"),
@@ -88,7 +88,7 @@ def _choosing(app: Dash, views: Views) -> None:
         prevent_initial_call=True,
     )
     def choose_row(click: object, query: str | None) -> object:
-        _, sheet, _ = _shown(views, query)
+        _, sheet, _ = _read_sheet(views, query)
         clicked = clicked_unit(click)
         if clicked not in sheet.shown.rows:
             return no_update
@@ -120,7 +120,7 @@ def _map(app: Dash, views: Views) -> None:
     def show_map(look: object, on_map: object) -> tuple[object, ...]:
         look, on_map = (given if isinstance(given, dict) else {} for given in (look, on_map))
         query = look.get("search")
-        served, sheet, _ = _shown(views, query)
+        served, sheet, _ = _read_sheet(views, query)
         size = (_pixels(look.get("width")), _pixels(look.get("height")))
         figure = map_figure(served, sheet, views.prefix, size)
         figure["layout"]["meta"]["address"] = query

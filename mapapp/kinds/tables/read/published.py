@@ -240,7 +240,7 @@ def _promise(claims: TableCertificate) -> TablePromise:
 
 
 def _tables(store: Store, claims: TableCertificate) -> tuple[OneTable, ...]:
-    cells = with_reasons(store.table("table_cells"), stops=claims.breach is not None)
+    cells = add_reasons(store.table("table_cells"), stops=claims.breach is not None)
     prior = store.table("table_prior")
     if int(cells["table"].max()) >= len(claims.tables):
         raise ValueError("it does not describe every table")
@@ -250,7 +250,7 @@ def _tables(store: Store, claims: TableCertificate) -> tuple[OneTable, ...]:
     )
 
 
-def with_reasons(cells: pandas.DataFrame, *, stops: bool) -> pandas.DataFrame:
+def add_reasons(cells: pandas.DataFrame, *, stops: bool) -> pandas.DataFrame:
     """Add the reason of every star.
 
     A table with a breach stopped at its first printed count outside its safe interval. Not every decision has a row, so

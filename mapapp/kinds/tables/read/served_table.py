@@ -80,7 +80,7 @@ class ServedTable(OpenedPublication):
         """
         table = self.published.tables[part - 1]
         chosen = (of or largest_row(table)) if table.is_flows else ""
-        return self.once(("shown", part, chosen), lambda: _shown(table, chosen))
+        return self.once(("shown", part, chosen), lambda: _show_table(table, chosen))
 
 
 def largest_row(table: OneTable) -> str:
@@ -89,7 +89,7 @@ def largest_row(table: OneTable) -> str:
     return str(cells["row_id"].iloc[int(cells["people"].to_numpy().argmax())])
 
 
-def _shown(table: OneTable, of: str) -> Shown:
+def _show_table(table: OneTable, of: str) -> Shown:
     cells = table.of_kind("cell")
     if table.is_flows:
         flows = cells[cells["row_id"] == of]

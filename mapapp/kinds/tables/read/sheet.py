@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mapapp.kinds.tables.read.published import Cell, CellKind, OneTable, TablePromise
 from mapapp.kinds.tables.read.served_table import ServedTable, Shown
-from mapapp.kinds.tables.read.view import BY_NAME, BY_PEOPLE, TableView, fitted
+from mapapp.kinds.tables.read.view import BY_NAME, BY_PEOPLE, TableView, fit_view
 
 ROWS_AT_ONCE: Final = 60
 TOTAL, REMAINDER = "total", "remainder"
@@ -71,7 +71,7 @@ def make_sheet(served: ServedTable, view: TableView) -> Sheet:
     part = view.part if view.part <= len(tables) else 1
     places = tables[part - 1].rows if tables[part - 1].is_flows else {}
     shown = served.shown(part, view.of if view.of in places else "")
-    view, notes = fitted(view, n_parts=len(tables), columns=shown.columns, rows=shown.rows, places=places)
+    view, notes = fit_view(view, n_parts=len(tables), columns=shown.columns, rows=shown.rows, places=places)
     order = _order(shown, view)
     n_pages = max(-(-len(order) // ROWS_AT_ONCE), 1)
     view = replace(view, page=min(view.page, n_pages))

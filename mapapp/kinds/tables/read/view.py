@@ -98,7 +98,7 @@ def to_query(view: TableView) -> str:
 def table_view(query: object, tables: Collection[str]) -> tuple[TableView, tuple[str, ...]]:
     """Read the query of an address; also return a note for the reader on each part that was left out.
 
-    What depends on the table, such as its columns, is checked by :func:`fitted`.
+    What depends on the table, such as its columns, is checked by :func:`fit_view`.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def table_view(query: object, tables: Collection[str]) -> tuple[TableView, tuple
     return replace(TableView(), **values), tuple(notes)  # type: ignore[arg-type]  # each check returns its field's type
 
 
-def fitted(
+def fit_view(
     view: TableView, *, n_parts: int, columns: Collection[str], rows: Collection[str], places: Collection[str]
 ) -> tuple[TableView, tuple[str, ...]]:
     """Leave out what a table does not have; also return a note on each part that was left out.

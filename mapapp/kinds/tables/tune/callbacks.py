@@ -10,7 +10,7 @@ from typing import Final
 from dash import Dash, Input, Output, State, ctx
 
 from mapapp.analyst.workbench.fields import Answers, Dependency, DependencyType
-from mapapp.analyst.workbench.job_progress import JobKind, attach, refused
+from mapapp.analyst.workbench.job_progress import JobKind, attach, refusal_line
 from mapapp.analyst.workbench.jobs import EXPECTED_ERRORS, Work
 from mapapp.analyst.workbench.session import Session
 from mapapp.base.progress import Report
@@ -79,7 +79,7 @@ def _expect(app: Dash, plans: TablePlans) -> None:
             nodes = plans.nodes(spec_of(given), str(given["prior"]))
             expected = expected_table(nodes, epsilon, delta)
         except EXPECTED_ERRORS as error:
-            return refused(error), None, *texts
+            return refusal_line(error), None, *texts
         return None, expected_cards(expected, epsilon, delta), *texts
 
 
@@ -102,10 +102,10 @@ def _draw_shares(app: Dash, plans: TablePlans) -> None:
 
 
 def _begin(plans: TablePlans, _tab: str, *values: object) -> Work[CountedTable]:
-    return lambda report: _counted(plans, values, report)
+    return lambda report: _count_table(plans, values, report)
 
 
-def _counted(plans: TablePlans, values: tuple[object, ...], report: Report) -> CountedTable:
+def _count_table(plans: TablePlans, values: tuple[object, ...], report: Report) -> CountedTable:
     """Count the table that the controls describe."""
     given = dict(zip((*_TABLE, *_PROMISE), values, strict=True))
     epsilon, delta = _promise(given)

@@ -109,14 +109,14 @@ class TablePlans:
             The prior cannot be used, or the dataset has no such layer.
         """
         key = _key(spec, prior)
-        return self._plans.get_or_make(key, lambda: self._planned(spec, key[1]))
+        return self._plans.get_or_make(key, lambda: self._make_nodes(spec, key[1]))
 
     def shares(self, spec: TableSpec, prior: str) -> Floats:
         """Expected share of people in released cells, as :func:`released_shares` has it; raises as :meth:`nodes`."""
         nodes = self.nodes(spec, prior)
         return self._shares.get_or_make(_key(spec, prior), lambda: released_shares(nodes))
 
-    def _planned(self, spec: TableSpec, path: Path) -> Nodes:
+    def _make_nodes(self, spec: TableSpec, path: Path) -> Nodes:
         prior = open_prior(path, self.store)
         ground = read_ground(self.store, spec, self._areas)
         plan = plan_table(spec, ground, count_people(self.store, spec, ground), prior)
