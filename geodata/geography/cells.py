@@ -2,7 +2,8 @@
 
 The cells of a tract partition it. Where the tract itself has no polygon, the blocks of all such tracts of a
 state share one Voronoi diagram, clipped to a buffered hull and by the tracts that do have polygons, and the
-tract's polygon is the union of its cells.
+tract's polygon is the union of its cells. The diagram also has the blocks of the other states that lie in the hull, so
+that two states without polygons meet halfway between their blocks instead of overlapping.
 
 An internal point outside its tract's polygon is moved to the nearest place on the polygon. Blocks whose points
 coincide, or whose Voronoi cell misses the tract, share the cell of the nearest other block in strips of equal
@@ -109,7 +110,8 @@ def cut_cells(
     n_done = 0
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         # A state is the longest piece of work. At the end, the other threads would wait for it.
-        cut = [(tracts, pool.submit(work.cut_derived, tracts)) for tracts in states]
+        all_rows = work.rows_of(np.flatnonzero(together)) if states else np.empty(0, dtype=np.int64)
+        cut = [(tracts, pool.submit(work.cut_derived, tracts, all_rows)) for tracts in states]
         cut += [(tracts, pool.submit(work.cut_published, tracts)) for tracts in chunks]
         for tracts, future in cut:
             done += future.result()
@@ -157,15 +159,21 @@ class _Work:
             moved, shared = moved + n_moved, shared + n_shared
         return moved, shared
 
-    def cut_derived(self, tracts: Ints) -> tuple[int, int]:
-        rows = np.concatenate([np.arange(self.block_ptr[t], self.block_ptr[t + 1]) for t in tracts])
+    def rows_of(self, tracts: Ints) -> Ints:
+        """Rows of the blocks of some tracts."""
+        return np.concatenate([np.arange(self.block_ptr[t], self.block_ptr[t + 1]) for t in tracts])
+
+    def cut_derived(self, tracts: Ints, all_rows: Ints) -> tuple[int, int]:
+        """Cut the tracts of a state; `all_rows` are the blocks of the tracts of all states that are cut so."""
+        rows = self.rows_of(tracts)
         published = self.tract_polygon[~shapely.is_missing(self.tract_polygon)]
         shared = 0
+        neighbors = self.point[np.setdiff1d(all_rows, rows, assume_unique=True)]
         # Each side of the 180th meridian by itself: a hull over both would go around the globe.
         east = self.point[rows, 0] > 0
         for side in (rows[east], rows[~east]):
             if side.size:
-                self.cell[side], n_shared = cells_in_hull(self.point[side], published)
+                self.cell[side], n_shared = cells_in_hull(self.point[side], published, neighbors)
                 shared += n_shared
         return 0, shared
 
@@ -200,8 +208,16 @@ def cells_in_polygon(point: Floats, polygon: shapely.Geometry) -> tuple[Shapes, 
     return result, int(outside.size), shared
 
 
-def cells_in_hull(point: Floats, published: Shapes) -> tuple[Shapes, int]:
+def cells_in_hull(point: Floats, published: Shapes, neighbors: Floats) -> tuple[Shapes, int]:
     """Voronoi cells of points, float64[n, 2] in degrees, within their hull and outside published polygons.
+
+    Parameters
+    ----------
+    point : float64[n, 2]
+        Degrees.
+    published : object[polygons]
+    neighbors : float64[m, 2]
+        Points of the blocks of other states without polygons, whose cells bound those of `point`.
 
     Returns
     -------
@@ -211,8 +227,11 @@ def cells_in_hull(point: Floats, published: Shapes) -> tuple[Shapes, int]:
         Points that share another's cell.
     """
     hull = _hull(point)
-    cell, owner = _voronoi(point, hull)
     shapely.prepare(hull)
+    near = neighbors[shapely.contains_xy(hull, neighbors[:, 0], neighbors[:, 1])]
+    cell, owner = _voronoi(np.concatenate([point, near]), hull)
+    kept, owner = np.unique(owner[: len(point)], return_inverse=True)
+    cell = cell[kept]
     crossing = np.flatnonzero(~shapely.contains_properly(hull, cell))
     cell[crossing] = shapely.intersection(cell[crossing], hull)
     outside = cell.copy()

@@ -53,7 +53,7 @@ def test_a_hull_keeps_clear_of_published_polygons() -> None:
     rng = np.random.default_rng(6)
     place = rng.uniform((-71.5, 41.5), (-71.4, 41.6), (200, 2))
     neighbor = shapely.box(-71.4, 41.4, -71.3, 41.7)
-    cell, shared = cells_in_hull(place, np.array([neighbor], dtype=object))
+    cell, shared = cells_in_hull(place, np.array([neighbor], dtype=object), np.empty((0, 2)))
     assert shared == 0
     assert (shapely.area(cell) > 0).all()
     assert shapely.area(shapely.intersection(cell, neighbor)).max() == 0
@@ -69,15 +69,29 @@ def test_blocks_inside_published_polygons_still_get_cells() -> None:
     rng = np.random.default_rng(8)
     place = rng.uniform((-71.5, 41.5), (-71.4, 41.6), (20, 2))
     around = np.array([shapely.box(-72, 41, -71, 42)], dtype=object)
-    cell, _ = cells_in_hull(place, around)
+    cell, _ = cells_in_hull(place, around, np.empty((0, 2)))
     assert (shapely.area(cell) > 0).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_a_few_blocks_without_any_polygon(n: int) -> None:
     place = np.column_stack([-71.5 + 0.01 * np.arange(n), np.full(n, 41.5)])
-    cell, _ = cells_in_hull(place, np.empty(0, dtype=object))
+    cell, _ = cells_in_hull(place, np.empty(0, dtype=object), np.empty((0, 2)))
     assert (shapely.area(cell) > 0).all()
+
+
+def test_states_without_polygons_meet_halfway_between_their_blocks() -> None:
+    """Each state reaches a kilometer beyond its blocks; its neighbor's blocks may be nearer."""
+    lon, lat = (axis.ravel() for axis in np.meshgrid(np.linspace(0, 0.09, 10), np.linspace(40, 40.09, 10)))
+    tract = np.sort((lon >= 0.045).astype(np.int64))
+    order = np.argsort(lon >= 0.045, kind="stable")
+    lon, lat = lon[order], lat[order]
+    missing = np.array([None, None], dtype=object)
+    cells = cut_cells(lon, lat, tract, missing, np.array([1, 2]), np.full(lon.size, None, dtype=object))
+    west, east = cells.tract
+    assert shapely.area(shapely.intersection(west, east)) < 1e-12
+    assert west.bounds[2] == pytest.approx(0.045)
+    assert east.bounds[0] == pytest.approx(0.045)
 
 
 def test_threads_do_not_change_cells() -> None:
