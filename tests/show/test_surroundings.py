@@ -92,8 +92,8 @@ def test_names_are_those_outside(rhode_island: Surroundings) -> None:
 
 
 def test_borders_end_at_the_coast() -> None:
-    """Of a state and of the counties in it; two states that overlap have one line between them."""
-    west, east = shapely.box(-72.5, 41.0, -71.785, 42.0), shapely.box(-71.8, 41.0, -71.2, 42.0)
+    """Of a state and of the counties in it; a gap that simplification leaves between two states is no coast."""
+    west, east = shapely.box(-72.5, 41.0, -71.8004, 42.0), shapely.box(-71.8, 41.0, -71.2, 42.0)
     shapes = numpy.array([west, east], dtype=object)
     own = OwnGeography(
         states=shapes,
@@ -101,9 +101,9 @@ def test_borders_end_at_the_coast() -> None:
         water=numpy.empty(0, dtype=object),
         has_rails=False,
     )
-    found = surroundings(own)
-    line = shapely.union_all(found.of("state-line"))
-    assert shapely.intersects(line, shapely.box(-71.83, 41.6, -71.77, 41.8)), "the packaged border"
-    assert shapely.distance(line, shapely.Point(-71.5, 41.0)) > 0.1, "nothing in the sea"
-    counties = found.lines_inland(shapes)
-    assert not shapely.intersects(counties, shapely.box(-71.82, 41.5, -71.78, 41.9)).any(), "no second line"
+    around_both = surroundings(own)
+    line = shapely.union_all(around_both.of("state-line"))
+    inland, at_sea = shapely.box(-71.81, 41.4, -71.79, 41.9), shapely.Point(-71.5, 41.0)
+    for border in (line, shapely.union_all(around_both.lines_inland(shapes))):
+        assert shapely.length(shapely.intersection(border, inland)) >= 0.5
+        assert shapely.distance(border, at_sea) > 0.1

@@ -36,7 +36,7 @@ _NEAR_DEG: Final = 0.1  # how far from the states such strips are looked for
 _OVERLAP_DEG: Final = 0.03  # how far the land of neighbors runs below that of the states
 _SHORE_DEG: Final = 0.02  # farther from the packaged land and from people, a release without water has sea
 _COAST_DEG: Final = 0.004  # farther than simplification moves the outlines of states and counties apart
-_MOST_OVERLAP: Final = 0.001  # share of their area by which states that share their borders may overlap
+_GAP_DEG: Final = 0.001  # wider than the gaps that simplification leaves between states
 _OWN_MARGIN_DEG: Final = 0.25  # how far a release's own water and rails reach beyond its states
 _LEAST_ON_LAND: Final = (
     0.3  # share of the states on the packaged land; below it, the country is not a real one
@@ -79,18 +79,18 @@ class Surroundings:
         One of `KINDS` for each shape.
     names : list of FarName
         The largest first, within each kind.
-    hidden : shapely.Geometry
-        Polygon in which no border of a county is drawn.
+    coast : shapely.Geometry
+        Polygon along the coast, in which no border is drawn.
     """
 
     shapes: Shapes
     kind: npt.NDArray[numpy.object_]
     names: list[FarName]
-    hidden: shapely.Geometry
+    coast: shapely.Geometry
 
     def lines_inland(self, shapes: Shapes) -> Shapes:
-        """Return the outlines of counties without those along the coast, and without doubles of state lines."""
-        return numpy.asarray(shapely.difference(shapely.boundary(shapes), self.hidden))
+        """Return the outlines of counties without those along the coast."""
+        return numpy.asarray(shapely.difference(shapely.boundary(shapes), self.coast))
 
     def of(self, kind: str) -> Shapes:
         """Return the shapes of a kind."""
@@ -122,7 +122,7 @@ class OwnGeography:
 def surroundings(own: OwnGeography) -> Surroundings:
     """Return what the packaged base map shows around a release, and in it where it has nothing of its own."""
     world = read_world()
-    states = shapely.union_all(shapely.make_valid(own.states))
+    states = _join_states(own.states)
     box, tolerance_deg = _box_of(states)
     near = world[shapely.intersects(world.geometry.to_numpy(), box)]
     if tolerance_deg * _CORNERS_ACROSS > _WIDE_DEG:
@@ -140,9 +140,8 @@ def surroundings(own: OwnGeography) -> Surroundings:
         _COAST_DEG,
         quad_segs=2,
     )
-    packaged = near.geometry[near["layer"] == "border"].to_numpy()
-    is_doubled = is_real and shapely.area(own.states).sum() > (1 + _MOST_OVERLAP) * shapely.area(states)
-    kept["state-line"] = _state_lines(own.states, states, packaged if is_doubled else None, coast)
+    lines = shapely.get_parts(shapely.union_all(shapely.difference(shapely.boundary(own.states), coast)))
+    kept["state-line"] = numpy.asarray(lines[shapely.get_dimensions(lines) == 1])
     kept["sea"] = _sea_in(states, land, own) if is_real and own.water is not None else _nothing()
     complete = margin if own.water is None or not is_real else None
     kept["lake"] = _without_known(_outside(_of(near, "lake", box, tolerance_deg), complete), own.water)
@@ -152,25 +151,13 @@ def surroundings(own: OwnGeography) -> Surroundings:
     )
     shapes = numpy.concatenate([kept[kind] for kind in KINDS])
     kinds = numpy.repeat(numpy.array(KINDS, dtype=object), [len(kept[kind]) for kind in KINDS])
-    doubles = shapely.union_all(kept["state-line"]) if is_doubled else shapely.LineString()
-    hidden = shapely.union(coast, shapely.buffer(doubles, _STRIP_DEG, quad_segs=2))
-    return Surroundings(shapes, kinds, _names_around(near, states), hidden)
+    return Surroundings(shapes, kinds, _names_around(near, states), coast)
 
 
-def _state_lines(
-    shapes: Shapes, states: shapely.Geometry, packaged: Shapes | None, coast: shapely.Geometry
-) -> Shapes:
-    """The borders of the states, never along the coast.
-
-    States that are made of blocks reach beyond their border, so that two of them would have two lines there. Then the
-    packaged borders are drawn.
-    """
-    if packaged is not None:
-        lines = shapely.intersection(packaged, shapely.buffer(states, _STRIP_DEG, quad_segs=4))
-    else:
-        lines = numpy.array([shapely.union_all(shapely.difference(shapely.boundary(shapes), coast))])
-    parts = shapely.get_parts(lines)
-    return numpy.asarray(parts[(shapely.get_dimensions(parts) == 1) & ~shapely.is_empty(parts)])
+def _join_states(shapes: Shapes) -> shapely.Geometry:
+    """Return the land of the states without gaps between them, which would look like coasts."""
+    wide = shapely.buffer(shapely.make_valid(shapes), _GAP_DEG, join_style="mitre")
+    return shapely.buffer(shapely.union_all(wide), -_GAP_DEG, join_style="mitre")
 
 
 def _box_of(states: shapely.Geometry) -> tuple[shapely.Geometry, float]:
@@ -231,11 +218,10 @@ def _sea_in(states: shapely.Geometry, land: shapely.Geometry, own: OwnGeography)
     if not shapely.contains_properly(DETAILED, states):
         return _nothing()
     candidates = shapely.difference(states, shapely.buffer(land, _SHORE_DEG, quad_segs=2))
-    shapely.prepare(candidates)
-    people = shapely.points(own.people_deg)
-    inhabited = shapely.buffer(
-        people[shapely.dwithin(people, candidates, _SHORE_DEG)], _SHORE_DEG, quad_segs=4
-    )
+    shores = shapely.buffer(candidates, _SHORE_DEG, quad_segs=4)
+    shapely.prepare(shores)
+    people = own.people_deg[shapely.contains_xy(shores, own.people_deg)]
+    inhabited = shapely.buffer(shapely.points(people), _SHORE_DEG, quad_segs=4)
     sea = shapely.difference(candidates, shapely.union_all(inhabited))
     return _polygons(numpy.array([sea], dtype=object))
 
