@@ -446,6 +446,6 @@ def test_the_legend_follows_the_map(visit: Visit, release: Release) -> None:
     visit.settle()
     legend = visit.page.locator(".legend-body")
     expect(legend.locator(".legend-ramp i").first).to_be_visible()
-    visit.page.get_by_text("Workers", exact=True).locator("visible=true").first.click()
-    expect(legend.locator(".legend-circles li").first).to_be_visible()
+    visit.page.locator("#per").get_by_text("Workers", exact=True).click()
+    expect(legend.locator(".legend-circles span").first).to_be_visible()
     expect(legend.locator(".legend-ramp")).to_have_count(0)

@@ -227,7 +227,7 @@ def _compare(app: Dash, session: Session) -> None:
     def show(opened: bool, _mark: object, _job: object, tab: str) -> Answers:
         if not opened:
             return no_update, no_update
-        kept, shown = session.kept.all(), session.shown(tab)
+        kept, shown = session.kept.all(), session.shown_measures(tab)
         now = None
         if shown is not None:
             measured = (shown.validity, shown.extent)

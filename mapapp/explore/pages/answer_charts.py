@@ -22,9 +22,7 @@ from mapapp.show.plotly.plain_figures import Figure
 
 # Bar charts built as tables: each row has a bar and its number, so that screen readers can read them, too.
 
-_SHORT: Final = 26
-"""Letters of a name that stays on one line beside its bar."""
-_LONG: Final = 36
+_LONG: Final = 26
 """Letters of a name that does not fit beside its bar: then all names are above their bars."""
 
 
@@ -37,11 +35,10 @@ def bar_table(bars: Sequence[Bar], first: str) -> Component:
     """The table without a card around it."""
     top = max([bar.workers for bar in bars], default=0) or 1
     longest = max([len(bar.name) for bar in bars], default=0)
-    kind = "whole" if longest <= _SHORT else "" if longest <= _LONG else "stacked"
     head = html.Tr([html.Th(text, scope="col") for text in (first, "Workers, as a bar", "Workers", "Share")])
     return html.Table(
         [html.Thead(head, className="unseen"), html.Tbody([_row(bar, top) for bar in bars])],
-        className=f"histogram {kind}".strip(),
+        className="histogram" if longest <= _LONG else "histogram stacked",
     )
 
 
