@@ -21,7 +21,7 @@
     if (!holder) return;
     offer(holder, look);
     if (!look?.is_open) return close();
-    if (shown?.map === map && shown.url === look.url) return;
+    if (shown?.map === map && shown.url === look.url) return dimDots(map, true);
     close();
     open(plot, map, holder, look.url);
   }
@@ -46,7 +46,9 @@
     mine.redraw = () => paint(mine);
     map.on("move", mine.redraw);
     map.on("resize", mine.redraw);
-    dimDots(map, true);
+    mine.dim = () => dimDots(map, true); // also the tiles of a figure that is drawn later
+    map.on("styledata", mine.dim);
+    mine.dim();
     const address = `${url}${url.includes("?") ? "&" : "?"}most=${most}`;
     const answer = await window.commutemap.patiently([address], () => shown === mine);
     if (shown !== mine) return;
@@ -62,10 +64,11 @@
 
   function close() {
     if (!shown) return;
-    const { map, canvas, box, redraw } = shown;
+    const { map, canvas, box, redraw, dim } = shown;
     cancelAnimationFrame(shown.frame);
     map.off("move", redraw);
     map.off("resize", redraw);
+    map.off("styledata", dim);
     canvas.remove();
     box.remove();
     dimDots(map, false);
@@ -75,7 +78,9 @@
   // The tiles of all dots are away while some of them move.
   function dimDots(map, away) {
     for (const { id, type } of map.getStyle()?.layers ?? []) {
-      if (type === "raster") map.setPaintProperty(id, "raster-opacity", away ? 0 : 1);
+      if (type === "raster" && (map.getPaintProperty(id, "raster-opacity") === 0) !== away) {
+        map.setPaintProperty(id, "raster-opacity", away ? 0 : 1);
+      }
     }
   }
 
