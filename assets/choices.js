@@ -151,6 +151,7 @@
     const { of, ...menus } = given ?? {};
     if (menus.search) results = { of, entries: menus.search };
     if (entered !== null && of === entered) take();
+    if (menus.center) menus.center = withPlace(menus.center);
     for (const [name, entries] of Object.entries(menus)) {
       offered[name] = entries;
       give(name, entries);
@@ -207,7 +208,8 @@
     if (entered !== null && results.of === entered) take();
   }, { capture: true });
   document.addEventListener("input", ({ target }) => target.id === "search" && (entered = null));
-  document.addEventListener("focusout", ({ target }) => target.id === "center" && keepPlace(target));
+  // Before the box itself hears of it, and clears its text.
+  document.addEventListener("focusout", ({ target }) => target.id === "center" && keepPlace(target), { capture: true });
 
   // Whether the arrow keys have marked an entry of a menu, which Enter then takes.
   const isChoosing = (box) => {
@@ -227,10 +229,16 @@
 
   // Typed coordinates stay in the box of a circle's middle. It would otherwise clear a text that is no entry of its menu.
   function keepPlace({ value }) {
-    if (!PLACE.test(value)) return;
-    const place = value.trim();
-    const data = [{ value: place, label: `Latitude, longitude ${place}` }]; // as `area_controls.TYPED` on the server
-    setTimeout(() => setProps("center", { data, value: place }));
+    if (PLACE.test(value)) setProps("center", { data: [entryOf(value.trim())], value: value.trim() });
+  }
+
+  const entryOf = (place) => ({ value: place, label: `Latitude, longitude ${place}` }); // as `area_controls.TYPED`
+
+  // Later results for that box keep the entry of its coordinates.
+  function withPlace(entries) {
+    const { value } = props("center") ?? {};
+    const isLost = PLACE.test(value ?? "") && !entries.some((one) => one.value === value);
+    return isLost ? [entryOf(value), ...entries] : entries;
   }
 
   // What was typed into the fields beside a button, by name.

@@ -111,7 +111,7 @@ def test_drawn_parts_have_names_that_survive_an_address() -> None:
     assert area_text(parse_area("circle:-71.4,41.8,0.5@")) == "circle:-71.4,41.8,0.5"
     with pytest.raises(UsageError, match=f"give at most {MAX_LABEL}"):
         parse_area("circle:-71.4,41.8,0.5@" + "x" * (MAX_LABEL + 1))
-    with pytest.raises(UsageError, match="only a drawn part can have a name"):
+    with pytest.raises(UsageError, match="a unit has a name of its own"):
         Step("+", Unit("county", "44007"), "Mine")
 
 

@@ -430,7 +430,7 @@ def test_a_drawn_line_is_a_corridor_of_the_typed_miles(release: Release, within:
     (step,) = drawn.question.areas
     assert step.startswith("line:")
     assert step.endswith(f",{miles}")
-    assert release.areas.select(step).n_blocks > 0
+    assert release.areas.select(step).n_edge_blocks > 0
     assert after(address_of(), release, "drawn", points, AT_REST).question.areas[0].startswith("shape:")
 
 
@@ -582,7 +582,7 @@ def test_a_part_of_an_area_can_be_changed_and_named(
         ("circle:-70.9,42.1,1", {"miles": "1", "name": "x" * 61}, "at most 60"),
         ("county:10001", {"miles": "1 2"}, "one number"),
         ("county:10001", {"miles": "99"}, "50"),
-        ("county:10001", {"name": "Mine"}, "only a drawn part"),
+        ("county:10001", {"name": "Mine"}, "a name of its own"),
     ],
 )
 def test_a_change_that_is_not_allowed_says_why(
