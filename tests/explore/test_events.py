@@ -388,6 +388,23 @@ def test_an_uploaded_area_keeps_its_blocks_with_few_corners(release: Release) ->
     assert list(simple) == list(whole)
 
 
+def test_polygons_of_a_file_keep_their_names(release: Release) -> None:
+    def file_with(*names: str | None) -> Any:
+        shapes = [shapely.box(-71 + at / 10, 42, -70.9 + at / 10, 42.1) for at in range(len(names))]
+        features = [
+            {"type": "Feature", "properties": {"name": name}, "geometry": shapely.geometry.mapping(shape)}
+            for name, shape in zip(names, shapes, strict=True)
+        ]
+        return uploaded("x.geojson", json.dumps({"type": "FeatureCollection", "features": features}).encode())
+
+    parts = after(address_of(), release, "open-area", file_with("East End", "West"), AT_REST).question.areas
+    assert [step_name(release, part)[0] for part in parts] == ["East End", "West"]
+    assert (
+        len(after(address_of(), release, "open-area", file_with("East", None), AT_REST).question.areas) == 1
+    )
+    assert len(after(address_of(), release, "open-area", file_with("A", "A"), AT_REST).question.areas) == 1
+
+
 def test_a_corridor_replaces_the_chosen_parts(release: Release) -> None:
     state = address_of(areas=("stplc:4459", "-county:10003"))
     near = after(state, release, "add-corridor", 1, AT_REST | {"within": " 1.5 "})

@@ -22,6 +22,7 @@ from mapapp.explore.pages.controls import PLAIN
 from mapapp.explore.pages.menus import click_level
 from mapapp.question.address import MAX_STEP_LENGTH, Address, edges_of
 from mapapp.question.area_text import (
+    MAX_LABEL,
     Box,
     Circle,
     Corridor,
@@ -108,6 +109,11 @@ SLIDER: Final = "least"
 USUAL_CORRIDOR_MI: Final = 0.5
 """Miles to each side of a drawn line, unless the visitor typed others: about ten minutes on foot."""
 
+_MAX_NAMED: Final = 4
+"""Named polygons of a file that become parts of their own: as many as an answer shows side by side."""
+_NUMBERED: Final = re.compile(
+    r"Shape \d+"
+)  # in place of a name, as `geodata.geography.area_reader` writes it
 _SIGNS: Final = ("+", "-", "&")
 _MAX_CORNERS: Final = 5_000
 _SHORT_STEP: Final = 2_000
@@ -336,11 +342,23 @@ def _drawn_circle(drawn: dict[str, object]) -> str | None:
 
 
 def opened_steps(release: Release, file: object, within: object) -> list[str]:
-    """The polygons of a file, or the corridors around its polygons and lines, as steps of an area."""
+    """The polygons of a file, or the corridors around its polygons and lines, as steps of an area.
+
+    Up to `_MAX_NAMED` polygons with names are a step each, so that they keep their names.
+    """
     if not isinstance(file, AreaFile):
         return []
     miles = corridor_miles(within)
+    if miles is None and _has_names(file):
+        named = [(fewest_corners(release, shape), name[:MAX_LABEL]) for name, shape in file.shapes]
+        return [str(replace(parse_area(step)[0], label=name)).removeprefix("+") for step, name in named]
     return [fewest_corners(release, geometry, miles) for geometry in geometries_of(file, miles)]
+
+
+def _has_names(file: AreaFile) -> bool:
+    """Whether a file has few polygons, each with a name of its own."""
+    names = [name for name, _ in file.shapes if not _NUMBERED.fullmatch(name)]
+    return 0 < len(set(names)) == len(file.shapes) <= _MAX_NAMED and not file.is_closed
 
 
 def fewest_corners(release: Release, geometry: BaseGeometry, miles: float | None = None) -> str:

@@ -63,14 +63,12 @@ def side_by_side(
         return None
     results = [answer(SettledQuestion(replace(question, areas=(part,)))) for part in question.areas]
     rows = [SideRow(_counted(results[0]), tuple(_cell(headline_of(each)) for each in results))]
-    rows += [
-        SideRow(
-            text_of(pairs[0][0].tile, results[0]), tuple(_cell(value, number.kind) for number, value in pairs)
-        )
-        for pairs in zip(*map(numbers_of, results), strict=True)
-        for number in (pairs[0][0],)
-        if number.tile and not callable(number.tile)
-    ]
+    for pairs in zip(*map(numbers_of, results), strict=True):
+        number = pairs[0][0]
+        if number.tile and not callable(number.tile):  # others repeat a count of one part
+            rows.append(
+                SideRow(_sentence(number.tile), tuple(_cell(value, number.kind) for _, value in pairs))
+            )
     for bars in entry_of(results[0]).bars:
         rows += _bars(bars, results)
     return SideBySide(tuple(part_names(areas, question.areas)), tuple(rows))
@@ -88,6 +86,10 @@ def _ring_name(step: Step) -> str:
     assert isinstance(step.part, Circle), "the caller checks"
     inner = f"{step.part.inner_mi:g} to " if step.part.inner_mi else "Within "
     return f"{inner}{step.part.outer_mi:g} mile{'s' * (step.part.outer_mi != 1)}"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _counted(result: Result) -> str:
