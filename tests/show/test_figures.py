@@ -73,7 +73,7 @@ def test_traces_and_layers_keep_their_places(release: Release) -> None:
             *["scattermap"] * commute_map.LINES[-1],
         ]
         kinds = [layer.sourcetype for layer in figure.layout.map.layers]
-        assert kinds == ["geojson", "geojson", "image", "geojson", "geojson"]
+        assert kinds == ["geojson", "geojson", "image", "geojson", "geojson", "geojson", "geojson"]
         assert figure.layout.map.layers[commute_map.DENSITY].visible is (show == "density")
         assert bool(figure.data[commute_map.UNITS].showscale) is (show == "areas")
 
