@@ -134,7 +134,7 @@ def test_the_chosen_area_is_kept_if_a_sentence_names_none(records: Views) -> Non
     assert search == "?analysis=distance-direction&side=home&area=county:10003"
     assert "The sentence names no area, so the chosen one is kept." in said
     search, said = choose(records, "", "search", f"{PREFIX}sex by education")
-    assert search == "?analysis=cross-table&area=all&by=sex,education"
+    assert search == "?analysis=cross-table&by=sex,education"
     assert "The sentence names no area, so everybody is counted." in said
 
 

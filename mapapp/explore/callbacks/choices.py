@@ -107,20 +107,21 @@ def asked_address(views: Views, address: Address, text: str) -> tuple[Address, s
 
 
 def _with_area(asked: Asked, address: Address) -> tuple[Question, list[str]]:
-    """The question of a sentence, and a note if it names no area but needs one.
+    """The question of a sentence, and a note if it names no area.
 
     The chosen area is kept: `women in this town`. Without one, everything is counted.
     """
     question = asked.question
-    if question.is_complete or question.entry.n_needed != 1:
-        return question, []
     chosen = address.question.areas
+    if question.areas or question.entry.n_areas != 1:
+        return question, []
     note = (
         "The sentence names no area, so the chosen one is kept."
         if chosen
         else ("The sentence names no area, so everybody is counted.")
     )
-    return replace(question, areas=chosen or (EVERYTHING,)), [note]
+    everything = (EVERYTHING,) * question.entry.n_needed  # the others count everybody without an area
+    return replace(question, areas=chosen or everything), [note]
 
 
 def _of_years(views: Views, release: Release, asked: Asked) -> tuple[Release, Release | None, list[str]]:
