@@ -128,15 +128,21 @@ class Admission:
             if len(self._used) > _MOST_CLIENTS:
                 most = sorted(self._used, key=self._use_of)[_MOST_CLIENTS // 2 :]
                 self._used = {client: self._used[client] for client in most}
-            while able := [one for one in self._waiting if self._may_start(one.client)]:
-                use = {one.client: self._use_of(one.client, at_work=True) for one in able}
-                following = min(able, key=lambda one: use[one.client])  # the client's oldest request
+            while able := [
+                waiting_ticket for waiting_ticket in self._waiting if self._may_start(waiting_ticket.client)
+            ]:
+                use = {
+                    able_ticket.client: self._use_of(able_ticket.client, at_work=True) for able_ticket in able
+                }
+                following = min(
+                    able, key=lambda able_ticket: use[able_ticket.client]
+                )  # the client's oldest request
                 self._waiting.remove(following)
                 self._start(following)
 
     def _may_start(self, client: str) -> bool:
-        mine = sum(one.client == client for one in self._working)
-        return len(self._working) < self._n_places and mine < self._n_places_each
+        n_working = sum(ticket.client == client for ticket in self._working)
+        return len(self._working) < self._n_places and n_working < self._n_places_each
 
     def _start(self, ticket: Ticket) -> None:
         ticket.began = self._clock()
@@ -145,15 +151,15 @@ class Admission:
 
     def _make_room(self, client: str) -> None:
         """If the queue is full, refuse the newest request of the client with the most waiting, or else this one."""
-        n_of = Counter(one.client for one in self._waiting)
+        n_of = Counter(ticket.client for ticket in self._waiting)
         if n_of[client] >= self._n_waiting_each:
             raise Refused(503, self._busy)
         if len(self._waiting) < self._n_waiting:
             return
-        greediest = max(n_of, key=lambda one: n_of[one], default=client)
+        greediest = max(n_of, key=lambda waiting_client: n_of[waiting_client], default=client)
         if n_of[greediest] <= n_of[client] + 1:
             raise Refused(503, self._busy)
-        newest = next(one for one in reversed(self._waiting) if one.client == greediest)
+        newest = next(ticket for ticket in reversed(self._waiting) if ticket.client == greediest)
         self._waiting.remove(newest)
         newest.is_refused = True
         newest.called.set()
@@ -162,5 +168,7 @@ class Admission:
         """Seconds of recent work of a client; the weight of older work decays."""
         seconds, at = self._used.get(client, (0.0, 0.0))
         now = self._clock()
-        running = sum(now - one.began for one in self._working if one.client == client) if at_work else 0.0
+        running = (
+            sum(now - ticket.began for ticket in self._working if ticket.client == client) if at_work else 0.0
+        )
         return seconds * math.exp((at - now) / _FORGET_S) + running

@@ -122,9 +122,9 @@ def _margin(whole: Pick, pick_of: PickOf, units: pandas.DataFrame | None) -> Pic
     """Return the pick of the units of a row or of a column; of the whole matrix for its total."""
     if units is None:
         return whole
-    found = pick_of_rows(pick_of, units)
-    assert found is not None, "a matrix has units of its layers only"
-    return found
+    pick = pick_of_rows(pick_of, units)
+    assert pick is not None, "a matrix has units of its layers only"
+    return pick
 
 
 # Addresses of the tiles of a map of dots.
@@ -158,8 +158,8 @@ def register_morning(server: flask.Flask, views: Views) -> None:
         content = views.map_content(address, address.view)
         if "most" not in own or content.kind != "points" or not can_move(content.question):
             flask.abort(404)
-        found = morning(release, content.question, content.view, content.scheme, own["most"])
-        return kept(found.as_json())
+        moving_workers = morning(release, content.question, content.view, content.scheme, own["most"])
+        return kept(moving_workers.as_json())
 
 
 # Addresses of the flows that the page's script draws, and of the expected error of one of them.

@@ -83,7 +83,9 @@ def _where_and_when(release: Release, address: Address, before: Release | None) 
     question = address.question
     ends = [question.areas] if not question.shown_others else [question.areas, question.others]
     places = " and ".join(dict.fromkeys(_place(release, steps) for steps in ends))
-    years = [str(each.year) for each in (before, release) if each and each.year]
+    years = [
+        str(dated_release.year) for dated_release in (before, release) if dated_release and dated_release.year
+    ]
     when = " to ".join(dict.fromkeys(years)) or release.title
     return f"{places}, {when}"
 

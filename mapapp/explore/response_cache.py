@@ -63,7 +63,7 @@ def register(server: flask.Flask, callbacks: Mapping[str, Mapping[str, Sized]], 
     """
     keys = _marked(callbacks)
     kept: ResultCache[_Kept] = ResultCache(
-        max_size=memory_limits.RESPONSES_BYTES, size_of=lambda each: len(each.content)
+        max_size=memory_limits.RESPONSES_BYTES, size_of=lambda kept_response: len(kept_response.content)
     )
     path = f"{views.prefix}_dash-update-component"
 
@@ -73,11 +73,11 @@ def register(server: flask.Flask, callbacks: Mapping[str, Mapping[str, Sized]], 
         if request.path != path or (request.content_length or 0) > _MOST_REQUEST_BYTES:
             return None
         digest = _digest(keys, views, _body(request))
-        found = None if digest is None else kept.get(digest)
-        if found is None:
+        kept_response = None if digest is None else kept.get(digest)
+        if kept_response is None:
             flask.g.kept_under = digest
             return None
-        return _response(found)
+        return _response(kept_response)
 
     @server.after_request
     def keep(response: flask.Response) -> flask.Response:
@@ -89,12 +89,12 @@ def register(server: flask.Flask, callbacks: Mapping[str, Mapping[str, Sized]], 
 
 def _marked(callbacks: Mapping[str, Mapping[str, Sized]]) -> dict[str, tuple[int, Key]]:
     """The number of arguments and the key of each marked callback, by its outputs as requests name them."""
-    found: dict[str, tuple[int, Key]] = {}
+    keys: dict[str, tuple[int, Key]] = {}
     for output, about in callbacks.items():
         key = getattr(about.get("callback"), _MARK, None)
         if key is not None:
-            found[output] = len(about["inputs"]) + len(about["state"]), key
-    return found
+            keys[output] = len(about["inputs"]) + len(about["state"]), key
+    return keys
 
 
 def _body(request: flask.Request) -> Mapping[str, object]:
@@ -113,10 +113,10 @@ def _digest(keys: Mapping[str, tuple[int, Key]], views: Views, body: Mapping[str
         return None
     n_given, key_of = keys[output]
     given = [
-        each["value"]
+        argument["value"]
         for part in ("inputs", "state")
-        for each in _listed(body.get(part))
-        if isinstance(each, dict) and "value" in each
+        for argument in _listed(body.get(part))
+        if isinstance(argument, dict) and "value" in argument
     ]
     if len(given) != n_given:
         return None
@@ -131,11 +131,11 @@ def _listed(given: object) -> list[object]:
     return given if isinstance(given, list) else []
 
 
-def _response(found: _Kept) -> flask.Response:
-    unzips = found.is_zipped and not takes_gzip(flask.request)
-    content = gzip.decompress(found.content) if unzips else found.content
+def _response(kept_response: _Kept) -> flask.Response:
+    unzips = kept_response.is_zipped and not takes_gzip(flask.request)
+    content = gzip.decompress(kept_response.content) if unzips else kept_response.content
     response = flask.Response(content, mimetype="application/json")
-    if found.is_zipped:
+    if kept_response.is_zipped:
         response.vary.add("Accept-Encoding")
         if not unzips:
             response.headers["Content-Encoding"] = "gzip"

@@ -99,8 +99,8 @@ def create_app(
     is_worker = uploads is not None
     if uploads is not None:
         views.uploads = uploads
-        for each in (*views.releases.values(), *views.tables.values()):
-            each.share_memory(processes)
+        for publication in (*views.releases.values(), *views.tables.values()):
+            publication.share_memory(processes)
     app = web_app.App(
         __name__,
         assets_folder=str(assets_dir()),
@@ -246,7 +246,7 @@ def _drawn(views: Views, name: str) -> flask.Response | None:
 def _setup_of(views: Views) -> Setup:
     opened = (*views.releases.values(), *views.tables.values())
     return Setup(
-        publications=tuple(each.store.path.resolve() for each in opened),
+        publications=tuple(publication.store.path.resolve() for publication in opened),
         prefix=views.prefix,
         embed_from=views.embed_from,
     )
@@ -329,7 +329,10 @@ def _steps_to_outlines(releases: list[Release]) -> Iterator[Callable[[], object]
 def _steps_of_tables(tables: Sequence[ServedTable]) -> Iterator[Callable[[], object]]:
     """The same for tables: their base map, and the shapes of the units that have numbers."""
     for table in tables:
-        layers = {each.home_layer or each.row_layer for each in table.published.tables}
+        layers = {
+            published_table.home_layer or published_table.row_layer
+            for published_table in table.published.tables
+        }
         steps: list[Callable[[], object]] = [
             partial(map_layers.base_layer, table, name) for name in map_layers.LAYERS
         ]

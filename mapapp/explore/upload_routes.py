@@ -30,5 +30,5 @@ def register(server: flask.Flask, views: Views) -> None:
 
     @server.get(f"{views.prefix}{UPLOAD_PATH}/<token>")
     def progress(token: str) -> tuple[dict[str, object], int]:
-        found = views.uploads.progress(token)
-        return found, 404 if found["state"] == "gone" else 200
+        upload_state = views.uploads.progress(token)
+        return upload_state, 404 if upload_state["state"] == "gone" else 200

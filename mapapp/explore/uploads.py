@@ -84,8 +84,8 @@ class Uploads:
             open_ones = [self._uploads[token] for token in (*self._waiting, self._reading) if token]
             if (
                 len(self._waiting) >= MAX_WAITING
-                or sum(len(one.content) for one in open_ones) + n_bytes > memory_limits.UPLOADS_BYTES
-                or sum(one.client == client for one in open_ones) >= MAX_PER_CLIENT
+                or sum(len(upload.content) for upload in open_ones) + n_bytes > memory_limits.UPLOADS_BYTES
+                or sum(upload.client == client for upload in open_ones) >= MAX_PER_CLIENT
             ):
                 raise Refused(503, _BUSY)
 

@@ -198,12 +198,12 @@ def add_refusals(server: flask.Flask, log: Callable[[Exception], None]) -> None:
 
 
 def _line(code: int, text: str, response: Response | None = None) -> Response:
-    found = flask.Response() if response is None else response
+    reply = flask.Response() if response is None else response
     if 300 <= code < 400:
-        return found
-    found.status_code, found.mimetype = code, "text/plain"
-    found.set_data(f"{code} {text}\n")
-    return found
+        return reply
+    reply.status_code, reply.mimetype = code, "text/plain"
+    reply.set_data(f"{code} {text}\n")
+    return reply
 
 
 def error_line(error: BaseException) -> str:

@@ -73,7 +73,7 @@ def question_option(
         return None
     if len(text.split()) < _LEAST_WORDS and not (asked.question.attributes or asked.question.by):
         return None  # a single word is a name, unless it is one of workers, such as "women"
-    parts = [each.label for each in asked.understood]
+    parts = [phrase.label for phrase in asked.understood]
     is_only_name = is_name and len(parts) == 2 and asked.understood[0].said == ""
     if asked.is_empty or is_only_name or len(asked.unknown) > len(parts):
         return None
@@ -95,15 +95,15 @@ def asked_address(views: Views, address: Address, text: str) -> tuple[Address, s
     view = address.view if asked.show is None else replace(address.view, show=asked.show)
     shown, against, notes = _of_years(views, release, asked)
     question, kept = _with_area(asked, address)
-    found = Address(
+    new_address = Address(
         release=address.release if shown is release else shown.slug,
         against=against.slug if against is not None else "",
         question=question,
         view=replace(view, every=False),
     )
     unknown = [f"“{words[:40]}” was not understood and was left out." for words in asked.unknown]
-    understood = " · ".join(each.label for each in asked.understood)
-    return found, " ".join([f"Understood: {understood}.", *kept, *asked.notes, *notes, *unknown])
+    understood = " · ".join(phrase.label for phrase in asked.understood)
+    return new_address, " ".join([f"Understood: {understood}.", *kept, *asked.notes, *notes, *unknown])
 
 
 def _with_area(asked: Asked, address: Address) -> tuple[Question, list[str]]:
@@ -126,7 +126,10 @@ def _with_area(asked: Asked, address: Address) -> tuple[Question, list[str]]:
 
 def _of_years(views: Views, release: Release, asked: Asked) -> tuple[Release, Release | None, list[str]]:
     """The release of the year that a sentence names, the release to compare it with, and notes on years not served."""
-    by_year = {int(each.year): each for each in releases_of_years(release, views.releases.values())}
+    by_year = {
+        int(dated_release.year): dated_release
+        for dated_release in releases_of_years(release, views.releases.values())
+    }
     notes = [
         f"No release of {year} is served."
         for year in (asked.year, asked.against_year)
@@ -186,11 +189,11 @@ def _looking_up(app: Dash, views: Views) -> None:
     def look_up(text: str | None, query: str | None) -> tuple[dict[str, object], str]:
         address, _ = views.parse(query)
         release, typed = views.release(address), _typed(text)
-        found, is_guess = release.areas.search_or_guess(typed)
+        matching_areas, is_guess = release.areas.search_or_guess(typed)
         question = question_option(
-            release, typed, is_name=bool(found) and not is_guess, chosen=address.question.areas
+            release, typed, is_name=bool(matching_areas) and not is_guess, chosen=address.question.areas
         )
-        options = area_controls.search_options(found, is_guess=is_guess)
+        options = area_controls.search_options(matching_areas, is_guess=is_guess)
         place = events.place_of(typed)
         core = downtown_named(release, typed)
         first = [
@@ -215,10 +218,10 @@ def _looking_up(app: Dash, views: Views) -> None:
         )  # the control adds the prefix of a chosen entry
         if events.place_of(typed):
             return {"center": [{"value": typed, "label": area_controls.TYPED + typed}]}
-        found, is_guess = areas.search_or_guess(_typed(text))
-        if chosen and chosen in areas and chosen not in [area.key for area in found]:
-            found.insert(0, areas[chosen])  # the chosen entry must stay in the list
-        return {"center": area_controls.search_options(found, is_guess=is_guess)}
+        matching_areas, is_guess = areas.search_or_guess(_typed(text))
+        if chosen and chosen in areas and chosen not in [area.key for area in matching_areas]:
+            matching_areas.insert(0, areas[chosen])  # the chosen entry must stay in the list
+        return {"center": area_controls.search_options(matching_areas, is_guess=is_guess)}
 
 
 def _typed(text: object) -> str:
@@ -265,8 +268,8 @@ def _after(views: Views, address: Address, choice: dict[str, object]) -> tuple[A
         return address, ""
     try:
         if trigger == "search" and isinstance(value, str) and value.startswith(PREFIX):
-            found, said = asked_address(views, address, _typed(value.removeprefix(PREFIX)))
-            return views.parse(to_query(found))[0], said
+            new_address, said = asked_address(views, address, _typed(value.removeprefix(PREFIX)))
+            return views.parse(to_query(new_address))[0], said
         if trigger == "open-area":
             value = views.uploads.area(value.get("token") if isinstance(value, dict) else None)
         asked_for = events.after(address, views.release(address), trigger, value, read)
@@ -286,10 +289,13 @@ def _string(value: object) -> str | None:
 def _opened(views: Views, address: Address, file: object) -> tuple[Address, dict[str, object]]:
     """The view in an opened file, and notes on it; the address before if the file cannot be opened."""
     try:
-        found, notes, bounds = setup_file.opened(views, file)
+        opened_address, notes, bounds = setup_file.opened(views, file)
     except UsageError as error:
         return address, {"said": str(error)}
-    return found, {"said": " ".join(notes), "view": {"search": to_query(found), "bounds": bounds}}
+    return opened_address, {
+        "said": " ".join(notes),
+        "view": {"search": to_query(opened_address), "bounds": bounds},
+    }
 
 
 def fitted(views: Views, address: Address) -> tuple[Address, str]:

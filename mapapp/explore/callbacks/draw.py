@@ -63,7 +63,7 @@ def map_figure(
     )
     missing = _not_covered(content)
     colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
-    others = question.shown_others
+    other_areas = question.shown_others
     crosses = question.analysis == "inflow-outflow"  # both ends of the commutes can be in the area
     return commute_map.commute_map(
         style=_style(release, prefix),
@@ -72,9 +72,9 @@ def map_figure(
         layers=[
             _picture(prefix, content),
             *_outline(prefix, release, question.areas, "" if crosses else colors[question.side], scheme),
-            *_outline(prefix, release, others, colors[OTHER_END[question.side]], scheme),
+            *_outline(prefix, release, other_areas, colors[OTHER_END[question.side]], scheme),
             _blocks(prefix, release, question.areas, colors[question.side]),
-            _blocks(prefix, release, others, colors[OTHER_END[question.side]]),
+            _blocks(prefix, release, other_areas, colors[OTHER_END[question.side]]),
         ],
         caption=caption,
         revision=revision(release, question) + (str(bounds) if bounds else ""),
@@ -104,8 +104,8 @@ def _caption(content: MapContent, what: str, width: int) -> list[str]:
 
 def revision(release: Release, question: Question) -> str:
     """A text that changes when the camera should move: with the release, the areas and the analysis."""
-    others = question.shown_others
-    moved = Question(areas=question.areas, side=question.side, others=others, analysis=question.analysis)
+    other_areas = question.shown_others
+    moved = Question(areas=question.areas, side=question.side, others=other_areas, analysis=question.analysis)
     return release.slug + query_of(moved)
 
 

@@ -60,13 +60,13 @@ def edited(address: Address, release: Release, field: str, step: str, given: Map
         return address
     before = parse_area(step)[0]
     name, miles = (
-        _text(given.get(each), default) for each, default in (("name", before.label), ("miles", None))
+        _text(given.get(key), default) for key, default in (("name", before.label), ("miles", None))
     )
     part = before.part if miles is None or miles == miles_of(before) else _with_miles(before.part, miles)
     if isinstance(part, Unit) and not isinstance(before.part, Unit):
         name = ""  # a unit has its own
     after = str(replace(before, part=part, label=name or "")).removeprefix("+")
-    changed = tuple(dict.fromkeys(after if one == step else one for one in steps))
+    changed = tuple(dict.fromkeys(after if area_step == step else area_step for area_step in steps))
     check_cost((*changed, *address.value("areas" if field == "others" else "others")))
     release.areas.select(after)
     return address.having(**{field: changed})
@@ -79,7 +79,7 @@ def _text(given: object, default: str | None) -> str | None:
 def _with_miles(part: Part, miles: str) -> Part:
     """Return a part with another radius or distance; without a distance, the inner part of a corridor."""
     try:
-        typed = [float(each) for each in re.split(r"[\s,;]+", miles) if each]
+        typed = [float(number) for number in re.split(r"[\s,;]+", miles) if number]
     except ValueError:
         raise UsageError(f"distance “{miles[:40]}”: type miles, such as 0.5") from None
     if isinstance(part, Circle):
@@ -186,10 +186,12 @@ def _with_parts(
     steps = [step for step in _PARTS[trigger](release, value, read) if isinstance(step, str) and step]
     replaces = read.get("sign") == REPLACES and address.value(field) != tuple(steps)
     start = _put(address, field, ()) if replaces else address
-    found = start
+    new_address = start
     for step in steps:
-        found = with_step(found, release, step, read.get("sign"), field, only_add=trigger != "clicked")
-    return address if found == start else found
+        new_address = with_step(
+            new_address, release, step, read.get("sign"), field, only_add=trigger != "clicked"
+        )
+    return address if new_address == start else new_address
 
 
 def _with_control(address: Address, name: str, value: object) -> Address:
@@ -235,9 +237,13 @@ def with_step(
         return address
     before: tuple[str, ...] = address.value(field)
     step = step.lstrip("+-&")
-    same = next((one for one in before if one.lstrip("+-&") == step), None)
+    same = next((area_step for area_step in before if area_step.lstrip("+-&") == step), None)
     if same is not None:
-        return address if only_add else _put(address, field, tuple(one for one in before if one != same))
+        return (
+            address
+            if only_add
+            else _put(address, field, tuple(area_step for area_step in before if area_step != same))
+        )
     mark = sign if sign in _SIGNS and sign != "+" else ""
     check_cost((*address.question.areas, *address.question.others, step))
     try:
@@ -291,8 +297,8 @@ def clicked_area(release: Release, click: object, level: object) -> str | None:
         return None
     if level not in map_layers.unit_levels(release):
         return None
-    found = map_layers.unit_at(release, level, float(lon), float(lat))  # type: ignore[arg-type]  # checked above
-    return f"{level}:{found}" if found else None
+    unit_id = map_layers.unit_at(release, level, float(lon), float(lat))  # type: ignore[arg-type]  # checked above
+    return f"{level}:{unit_id}" if unit_id else None
 
 
 def drawn_step(drawn: object, within: object = None) -> str | None:
@@ -335,7 +341,9 @@ def _drawn_circle(drawn: dict[str, object]) -> str | None:
     """A circle drawn on the map from its center outwards; its radius is rounded to hundredths of a mile."""
     center, miles = drawn["center"], drawn.get("miles")
     numbers = [*center, miles] if isinstance(center, list) else []
-    if len(numbers) != 3 or not all(isinstance(one, int | float) and math.isfinite(one) for one in numbers):
+    if len(numbers) != 3 or not all(
+        isinstance(number, int | float) and math.isfinite(number) for number in numbers
+    ):
         return None
     lon, lat, radius = numbers
     return area_text(ring_areas(lon, lat, [max(round(radius, 2), 0.01)])[0])
@@ -414,10 +422,10 @@ def _place(release: Release, center: object) -> tuple[float, float]:
 
 def place_of(text: object) -> tuple[float, float] | None:
     """Longitude and latitude of a typed `latitude, longitude`; None for any other text."""
-    found = _PLACE.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
+    match = _PLACE.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
         return None
-    lat, lon = float(found[1]), float(found[2])
+    lat, lon = float(match[1]), float(match[2])
     return (lon, lat) if abs(lat) <= 90 and abs(lon) <= 180 else None
 
 
@@ -442,7 +450,7 @@ def _button(address: Address, release: Release, trigger: dict[str, object]) -> A
         return edited(address, release, field, area, trigger)
     if area == "*":
         return _put(address, field, ())
-    return _put(address, field, tuple(one for one in address.value(field) if one != area))
+    return _put(address, field, tuple(step for step in address.value(field) if step != area))
 
 
 _PARTS: Final[dict[str, Callable[[Release, object, Mapping[str, str | None]], Sequence[object]]]] = {

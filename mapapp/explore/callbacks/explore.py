@@ -192,17 +192,21 @@ def _answering(app: Dash, views: Views) -> None:
         """Everything that only needs the answer, in one request."""
         address, notes = views.parse(query)
         release = views.release(address)
-        found, missing, more = answer_of(views, address)
+        view_answer, missing, more = answer_of(views, address)
         return {
             "answer": [
                 answer.answer(
-                    release, address, found, missing, sides=_sides(views, address, served_answers.result)
+                    release,
+                    address,
+                    view_answer,
+                    missing,
+                    sides=_sides(views, address, served_answers.result),
                 ),
-                answer_tables.table(found, every=address.view.every) | {"drawn": query},
+                answer_tables.table(view_answer, every=address.view.every) | {"drawn": query},
             ],
             "around": [
                 certificate.card(release, views.releases.values(), views.tables.values()),
-                answer.glance(found),
+                answer.glance(view_answer),
                 explore.notes((*notes, *more)),
             ],
             "matrix": _matrix(views, release, address, query),
@@ -224,28 +228,28 @@ def _answering(app: Dash, views: Views) -> None:
         if not address.question.is_complete:
             return no_update, no_update
         release = views.release(address)
-        found = _with_errors(views, release, address)
-        table = answer_tables.table(found, every=address.view.every) | {"drawn": query}
+        view_answer = _with_errors(views, release, address)
+        table = answer_tables.table(view_answer, every=address.view.every) | {"drawn": query}
         over = served_answers.years_of(release, views.releases.values(), address.question)
         sides = _sides(views, address, served_answers.with_errors)
-        return answer.answer(release, address, found, "", over, sides), table
+        return answer.answer(release, address, view_answer, "", over, sides), table
 
 
 def _matrix(views: Views, release: Release, address: Address, query: str | None) -> list[object]:
     """The matrix of an answer, if it has one, and the address of its file."""
     place = file_address(views, release, "matrix.csv", to_query(address))
-    found = answer_matrix.matrix(served_answers.result(release, views.settle(address)))
-    if found is None:
+    matrix = answer_matrix.matrix(served_answers.result(release, views.settle(address)))
+    if matrix is None:
         return [None, place]
-    return [found | {"drawn": query, "cells": cells_url(views.prefix, release, address)}, place]
+    return [matrix | {"drawn": query, "cells": cells_url(views.prefix, release, address)}, place]
 
 
 def _chart(views: Views, release: Release, address: Address, query: str | None) -> list[object]:
     """The card of a chart that Plotly draws: whether it is hidden, title, text, figure, and style."""
     title = ""
     if address.question.is_complete:
-        found = served_answers.result(release, views.settle(address))
-        title, text, figure = answer_charts.drawn_chart(found, color_scheme.shown_theme(address.view))
+        view_answer = served_answers.result(release, views.settle(address))
+        title, text, figure = answer_charts.drawn_chart(view_answer, color_scheme.shown_theme(address.view))
     if not title:
         return [True, "", "", {}, {}]
     figure["layout"]["meta"] = {"address": query}
@@ -254,7 +258,7 @@ def _chart(views: Views, release: Release, address: Address, query: str | None) 
 
 def _texts(*given: object) -> object:
     """The key of a callback that takes parts of an address; a forged request may contain anything."""
-    return list(given) if all(each is None or isinstance(each, str) for each in given) else None
+    return list(given) if all(text is None or isinstance(text, str) for text in given) else None
 
 
 def _drawn(*parts: str) -> list[Output]:
@@ -412,9 +416,9 @@ def _looking_for_releases(app: Dash, views: Views) -> None:
         address, _ = views.parse(query)
         release, names = views.release(address), names_of(list(views.releases.values()))
         awaited = views.awaited
-        others = controls.other_releases(views.releases, address)
+        other_names = controls.other_releases(views.releases, address)
         return (
-            {"release": controls.options_of(names), "against": controls.options_of(others)},
+            {"release": controls.options_of(names), "against": controls.options_of(other_names)},
             len(names) < 2,
             names[release.slug],
             controls.awaited_text(awaited),

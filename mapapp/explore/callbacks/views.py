@@ -171,8 +171,8 @@ class Views:
     def page(self, pathname: object) -> str:
         """The page that a path names, such as `/method`, wherever the app is mounted; `/` is the first page."""
         path = pathname if isinstance(pathname, str) else "/"  # a forged request may contain anything
-        found = "/" + path.removeprefix(self.prefix).strip("/")
-        return next(iter(self.pages)) if found == "/" else found
+        page = "/" + path.removeprefix(self.prefix).strip("/")
+        return next(iter(self.pages)) if page == "/" else page
 
     def publication(self, slug: str) -> OpenedPublication | None:
         """The release or table with a name in addresses."""
@@ -238,9 +238,9 @@ class Views:
     def layers(self, address: Address) -> dict[str, str]:
         """Labels of the levels that can be rows and be clicked: common ones first, empty ones left out."""
         release = self.release(address)
-        found = [level for level in map_layers.unit_levels(release) if release.areas.has_units(level)]
-        usual = [level for level in _USUAL_LEVELS if level in found]
-        rest = [level for level in found if level not in usual]
+        levels = [level for level in map_layers.unit_levels(release) if release.areas.has_units(level)]
+        usual = [level for level in _USUAL_LEVELS if level in levels]
+        rest = [level for level in levels if level not in usual]
         return {level: LEVEL_LABELS[level].split(" (")[0] for level in (*usual, *rest)}
 
     def has_area(self, release: str, area: str) -> bool:

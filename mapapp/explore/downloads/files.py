@@ -118,8 +118,8 @@ def file_name(wanted: FileRequest, name: str, *, several: bool = False) -> str:
 
 
 def _table_csv(wanted: FileRequest, file: Path, watch: Watch) -> None:
-    found = answer(wanted)
-    table = answers.table_of(found, answers.main_table(found))
+    file_answer = answer(wanted)
+    table = answers.table_of(file_answer, answers.main_table(file_answer))
     _bounded(len(table))
     table = table.assign(**_source_columns(wanted))
 
@@ -137,14 +137,14 @@ def _matrix_csv(wanted: FileRequest, file: Path, watch: Watch) -> None:
         raise Refused(
             400, "A comparison has no matrix. Set “Compare with” to nothing, or download the table."
         )
-    found = answer(wanted)
-    if entry_of(found).grid is None:
+    file_answer = answer(wanted)
+    if entry_of(file_answer).grid is None:
         raise Refused(
             400,
             "Only a profile, a cross table, and a flow matrix have a wide table. Download the table instead.",
         )
     with file.open("w", encoding="utf-8", newline="") as stream:
-        answers.write_csv(answers.wide_tables([found]), stream)
+        answers.write_csv(answers.wide_tables([file_answer]), stream)
     watch()
 
 
@@ -162,24 +162,24 @@ def _source_columns(wanted: FileRequest) -> dict[str, str | float | None]:
 
 
 def _table_xlsx(wanted: FileRequest, file: Path, watch: Watch) -> None:
-    found = answer(wanted)
-    _bounded(max((len(table) for table in found.tables().values()), default=0))
+    file_answer = answer(wanted)
+    _bounded(max((len(table) for table in file_answer.tables().values()), default=0))
     releases = [release for release in (wanted.before, wanted.release) if release is not None]
     with file.open("wb") as stream:
-        answers.write_xlsx([found], stream, [Provenance.of(release.store) for release in releases])
+        answers.write_xlsx([file_answer], stream, [Provenance.of(release.store) for release in releases])
     watch()
 
 
 def _shapes(wanted: FileRequest, file: Path, watch: Watch) -> None:
-    found = answer(wanted)
-    if isinstance(found, Change):
+    file_answer = answer(wanted)
+    if isinstance(file_answer, Change):
         raise Refused(
             400, "A comparison has no shapes. Download the table, or set “Compare with” to nothing."
         )
-    _bounded(len(next(iter(found.tables().values()), ())))
+    _bounded(len(next(iter(file_answer.tables().values()), ())))
     form = _SUFFIX_OF_SHAPES.get(file.name, file.suffix.removeprefix("."))
     assert form in SHAPED
-    write_answers(wanted.release, [found], form, file, report=watch)
+    write_answers(wanted.release, [file_answer], form, file, report=watch)
 
 
 def _map(wanted: FileRequest, file: Path, watch: Watch) -> None:

@@ -176,14 +176,14 @@ class Gate:
         address with the most connections loses one in favor of those with fewer.
         """
         key = client_key(peer)
-        mine = len(self._channels.get(key, ()))
-        if peer not in self.proxies and mine >= self.limits.connections_per_address:
+        n_open = len(self._channels.get(key, ()))
+        if peer not in self.proxies and n_open >= self.limits.connections_per_address:
             return self._close_waiting(key)
         if self.n_connections < self.most_connections:
             return True
         largest = max(self._channels, key=lambda key: len(self._channels[key]))
-        if len(self._channels[largest]) <= mine + 1:
-            return mine > 0 and self._close_waiting(key)
+        if len(self._channels[largest]) <= n_open + 1:
+            return n_open > 0 and self._close_waiting(key)
         return self._close_any(largest)
 
     def opened(self, channel: Connection) -> None:
@@ -207,7 +207,7 @@ class Gate:
         if not ranked:
             self._settled_at[key] = now + self.settling_s
             return False
-        (_, since), channel = min(ranked, key=lambda each: each[0])
+        (_, since), channel = min(ranked, key=lambda ranked_channel: ranked_channel[0])
         if now - since < self.settling_s:
             self._settled_at[key] = since + self.settling_s
             return False
@@ -219,7 +219,7 @@ class Gate:
         channels = self._channels[key]
         ranked = [(rank, channel) for channel in channels if (rank := channel.waiting_rank())]
         if ranked:
-            self.close(min(ranked, key=lambda each: each[0])[1])
+            self.close(min(ranked, key=lambda ranked_channel: ranked_channel[0])[1])
             return True
         oldest = next(iter(channels))
         if oldest.addr[0] in self.proxies:
@@ -304,7 +304,9 @@ class Gate:
             [channel for channel in channels if channel.is_sending_body]
             for channels in self._channels.values()
         ]
-        of_client = max(senders, key=lambda each: sum(map(_body_bytes, each)), default=[])
+        of_client = max(
+            senders, key=lambda client_channels: sum(map(_body_bytes, client_channels)), default=[]
+        )
         return max(of_client, key=_body_bytes, default=None)
 
     def end(self, request: Request) -> None:

@@ -58,8 +58,8 @@ class TrustedProxies:
         self._networks = [_network(text) for text in addresses]
 
     def __contains__(self, address: str) -> bool:
-        found = parse_address(address)
-        return found is not None and any(found in network for network in self._networks)
+        ip_address = parse_address(address)
+        return ip_address is not None and any(ip_address in network for network in self._networks)
 
     def origin(self, peer: str, headers: dict[str, str]) -> Origin:
         """Origin of a request; removes the forwarded headers from `headers` (upper case, with underscores)."""
@@ -108,10 +108,10 @@ def parse_address(text: str) -> Address | None:
 
 def client_key(address: str) -> str:
     """The key that a client is counted under: its IPv4 address, or its IPv6 /64 network."""
-    found = parse_address(address)
-    if isinstance(found, ipaddress.IPv6Address):
-        return str(ipaddress.ip_network((found, 64), strict=False))
-    return address if found is None else str(found)
+    ip_address = parse_address(address)
+    if isinstance(ip_address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((ip_address, 64), strict=False))
+    return address if ip_address is None else str(ip_address)
 
 
 def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:

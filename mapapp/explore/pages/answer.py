@@ -111,7 +111,7 @@ def year_card(over: OverYears | None, theme: Theme) -> Component | None:
 
 def _picture(label: str, values: list[YearValue], theme: Theme) -> Component:
     svg = year_lines(values, label, COLOR_SCHEMES[theme])
-    described = "; ".join(f"{each.year}: {each.text}" for each in values)
+    described = "; ".join(f"{year_value.year}: {year_value.text}" for year_value in values)
     return html.Figure(
         [
             html.Figcaption(label),
@@ -128,7 +128,7 @@ def _picture(label: str, values: list[YearValue], theme: Theme) -> Component:
 def _table(lines: list[tuple[str, list[YearValue]]]) -> Component:
     head = html.Tr([html.Th("Year", scope="col"), *[html.Th(label, scope="col") for label, _ in lines]])
     by_year = [
-        html.Tr([html.Th(row[0].year, scope="row"), *[html.Td(each.text) for each in row]])
+        html.Tr([html.Th(row[0].year, scope="row"), *[html.Td(year_value.text) for year_value in row]])
         for row in zip(*(values for _, values in lines), strict=True)
     ]
     return html.Div(html.Table([html.Thead(head), html.Tbody(by_year)]), className="scroll", tabIndex="0")
@@ -178,13 +178,15 @@ def main_result(result: Result) -> Result:
 
 def place_card(release: Release, question: Question) -> Component | None:
     """What LODES publishes about the area, below a profile; nothing if the release has no such counts."""
-    found = characteristics_of(release, question)
-    if found is None:
+    characteristics = characteristics_of(release, question)
+    if characteristics is None:
         return None
-    parts: list[Component] = [html.P(f"{found.jobs:,} jobs. {found.source}", className="quiet")]
-    for title, rows in found.classes.groupby("title", sort=False):
+    parts: list[Component] = [
+        html.P(f"{characteristics.jobs:,} jobs. {characteristics.source}", className="quiet")
+    ]
+    for title, rows in characteristics.classes.groupby("title", sort=False):
         parts += [html.H3(str(title)), bar_table(bars_of(rows), str(title))]
-    return folding_card("characteristics", found.title, parts, id="characteristics")
+    return folding_card("characteristics", characteristics.title, parts, id="characteristics")
 
 
 def later_alone(result: Result) -> Component | None:
@@ -301,12 +303,12 @@ def glance(result: Result) -> str:
 
 def tiles(result: Result) -> Component | None:
     """The other key numbers, each with its expected error."""
-    found = _change_tiles(result) if isinstance(result, Change) else _tiles(result)
-    if not found:
+    key_tiles = _change_tiles(result) if isinstance(result, Change) else _tiles(result)
+    if not key_tiles:
         return None
     return html.Dl(
-        [html.Div([html.Dt(text), html.Dd(value)], className="tile") for value, text in found],
-        className="tiles three" if len(found) == 3 else "tiles",
+        [html.Div([html.Dt(text), html.Dd(value)], className="tile") for value, text in key_tiles],
+        className="tiles three" if len(key_tiles) == 3 else "tiles",
     )
 
 
@@ -350,7 +352,11 @@ def _change_tiles(result: Change) -> list[Tile]:
     number = headline_of(result.after)
     before = headline_of(result.before)
     step = number.value - before.value
-    errors = [each.expected_error for each in (before, number) if each.expected_error is not None]
+    errors = [
+        headline_number.expected_error
+        for headline_number in (before, number)
+        if headline_number.expected_error is not None
+    ]
     error = words.error_text(math.hypot(*errors)) if len(errors) == 2 else ""
     share, noun = step / before.value if before.value else None, result.words.noun
     return [
@@ -364,13 +370,15 @@ def _change_tiles(result: Change) -> list[Tile]:
 def _changed_measures(result: Change) -> list[Tile]:
     """Changes in distances and ratios, each with its expected error."""
     changes = result.numbers()
-    found = [(number, changes[number.name]) for number in entry_of(result.after).numbers if number.changed]
+    changed_numbers = [
+        (number, changes[number.name]) for number in entry_of(result.after).numbers if number.changed
+    ]
     return [
         (
             _changed(number.kind, change["change"], change["expected_error"]),
             f"{result.words.noun} in {number.changed}",
         )
-        for number, change in found
+        for number, change in changed_numbers
         if change["change"] is not None
     ]
 
@@ -468,10 +476,10 @@ def _suggestion(level: str, row: Row) -> Component:
 
 def no_match(release: Release, address: Address) -> Component:
     """Why no worker matches the question, if that is known, and what to ask instead."""
-    question, other = address.question, OTHER_END[address.question.side]
-    turned = address.having(side=other)
+    question, other_end = address.question, OTHER_END[address.question.side]
+    turned = address.having(side=other_end)
     turns = bool(question.areas) and question.entry.n_areas == 1 and "side" in question.entry.fields
-    links = [(f"Show who {'lives' if other == 'home' else 'works'} here instead", turned)] * turns
+    links = [(f"Show who {'lives' if other_end == 'home' else 'works'} here instead", turned)] * turns
     if question.analysis == "characteristics":
         title, text = "No jobs are counted here", "The files have no jobs at the blocks of this area."
     elif question.side == "work" and not release.covers(question.areas):
@@ -483,7 +491,7 @@ def no_match(release: Release, address: Address) -> Component:
         links.insert(0, ("Clear the filters", unfiltered))
     elif turns:
         title = f"No workers {words.VERB[question.side]} in this area"
-        text = f"Add another area, or show who {words.VERB[other]}s here."
+        text = f"Add another area, or show who {words.VERB[other_end]}s here."
     else:
         title, text = "No workers match", "Choose another area, or swap the two areas."
     choices = [html.Li(dcc.Link(name, href=f"./{to_query(to)}")) for name, to in links]

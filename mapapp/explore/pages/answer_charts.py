@@ -90,14 +90,14 @@ _FIRST = {"Distance from home to work": "Distance"}
 
 def charts(result: Result) -> list[Component]:
     """Bar charts of an answer."""
-    found: list[Component] = []
+    components: list[Component] = []
     for chart in bar_charts(result):
         if chart.groups[0].heading:
-            found.append(_headed(chart))
+            components.append(_headed(chart))
         else:
             first = _FIRST.get(chart.title, chart.title)
-            found.append(bar_chart(chart.heading, chart.groups[0].bars, first))
-    return found
+            components.append(bar_chart(chart.heading, chart.groups[0].bars, first))
+    return components
 
 
 def inflow_card(result: Result, theme: Theme) -> Component | None:

@@ -215,12 +215,14 @@ def _exceeds(row: Row) -> str:
 
 def _unit_row(layer: str, columns: dict[str, ColumnEntry]) -> RowOf:
     def cells(row: Row) -> TableRow:
-        texts = [_TEXTS[column.kind](getattr(row, each)) for each, column in columns.items()]
+        texts = [_TEXTS[column.kind](getattr(row, column_name)) for column_name, column in columns.items()]
         name, sub = (row.name, "") if layer in NAMED else name_parts(row.name)
         partly = "partly in the area" if getattr(row, "partly", False) else ""
         unit = f"{layer}:{row.unit_id}" if row.kind == "unit" else ""
         more = " · ".join(part for part in (sub, partly, _exceeds(row)) if part)
-        counts = [getattr(row, each) for each, column in columns.items() if column.kind == "count"]
+        counts = [
+            getattr(row, column_name) for column_name, column in columns.items() if column.kind == "count"
+        ]
         return _row(name, texts, marks=_marks(*counts), unit=unit, sub=more, last=row.kind != "unit")
 
     return cells

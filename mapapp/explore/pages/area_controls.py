@@ -286,18 +286,18 @@ def nothing_found(release: Release, text: str) -> str:
 
 def chips(release: Release, steps: tuple[str, ...], field: str, title: str = "") -> list[Component]:
     """The steps of an area, each with a button to remove it; `field` says which of the two areas they belong to."""
-    found = [_chip(release, step, field) for step in steps]
+    area_chips = [_chip(release, step, field) for step in steps]
     if title and steps:
-        found.insert(0, html.Span(title, className="chips-title"))
+        area_chips.insert(0, html.Span(title, className="chips-title"))
     if steps:
-        found.append(html.Button("+ Add an area", className="clear", **_adds(field)))
+        area_chips.append(html.Button("+ Add an area", className="clear", **_adds(field)))
     if len(steps) > 1:
-        found.append(
+        area_chips.append(
             html.Button(
                 "Clear all", className="clear", **choice({"type": "remove", "area": "*", "of": field})
             )
         )
-    return found
+    return area_chips
 
 
 def _adds(field: str) -> Attributes:
@@ -327,7 +327,7 @@ def _chip(release: Release, step: str, field: str) -> Component:
 
 def filter_chips(release: Release, question: Question) -> list[Component]:
     """The groups of workers, the layer, and the distance bands of a question, each with a button to drop it."""
-    found = [
+    conditions = [
         (
             name,
             " or ".join(CHARACTERISTICS[name][band - 1] for band in getattr(question, name)),
@@ -338,19 +338,21 @@ def filter_chips(release: Release, question: Question) -> list[Component]:
     ]
     if question.attributes:
         only = release.attributes.words(Filters(attributes=question.attributes))
-        found.append(("attributes", only, "Attributes"))
+        conditions.append(("attributes", only, "Attributes"))
     if question.by and "by" in question.entry.fields:
-        found.append(("by", ", ".join(release.attributes[name].title for name in question.by), "Table by"))
+        conditions.append(
+            ("by", ", ".join(release.attributes[name].title for name in question.by), "Table by")
+        )
     layers = [name for name in ("layer", "home_layer", "work_layer") if name in question.entry.fields]
     for name in layers:
         level = getattr(question, name)
         if level != USUAL:
-            found.append((name, f"by {words.level_word(level)}", _COUNTED.get(name, "Rows")))
+            conditions.append((name, f"by {words.level_word(level)}", _COUNTED.get(name, "Rows")))
     if question.edges and "edges" in question.entry.fields:
-        found.append(
+        conditions.append(
             ("edges", ", ".join(f"{edge:g}" for edge in question.edges) + " miles", "Distance bands")
         )
-    return [_filter_chip(field, text, kind) for field, text, kind in found]
+    return [_filter_chip(field, text, kind) for field, text, kind in conditions]
 
 
 def _filter_chip(field: str, text: str, kind: str) -> Component:
@@ -386,11 +388,11 @@ def _kind(text: str, step: Step) -> str:
 
 def size_words(release: Release, question: Question) -> str:
     """How many blocks are chosen, and how blocks on the border are counted."""
-    steps = [each for each in (question.areas, question.others) if each]
+    steps = [area_steps for area_steps in (question.areas, question.others) if area_steps]
     if not steps:
         return ""
-    chosen = [release.areas.select(" ".join(each)) for each in steps]
-    n, edge = (sum(getattr(each, name) for each in chosen) for name in ("n_blocks", "n_edge_blocks"))
+    chosen = [release.areas.select(" ".join(area_steps)) for area_steps in steps]
+    n, edge = (sum(getattr(area, name) for area in chosen) for name in ("n_blocks", "n_edge_blocks"))
     text = f"{n:,} block{'s' * (n != 1)}"
     if not edge:
         return f"{text}."
@@ -403,8 +405,8 @@ def areas_label(question: Question) -> tuple[str, str]:
     if question.entry.n_needed != 2 and not question.others:
         return "", ""
     both = {"work": "Work area:", "home": "Home area:"}
-    other = "home" if question.side == "work" else "work"
-    return both[question.side], both[other]
+    other_end = "home" if question.side == "work" else "work"
+    return both[question.side], both[other_end]
 
 
 def missing(question: Question) -> str:

@@ -79,11 +79,11 @@ def _colors_dots(question: Question, view: View) -> bool:
 
 def values(address: Address) -> dict[str, object]:
     """The value of each control that sets a part of the address, except `show`, which the map decides."""
-    found: dict[str, object] = {name: address.value(name) for name in PLAIN if name != "show"}
-    found["against"] = address.against
-    found |= {name: list(address.value(name)) for name in attribute_menus.ATTRIBUTE_MENUS}
-    found["edges"] = ", ".join(f"{edge:g}" for edge in address.question.edges)
-    return found | {name: [str(band) for band in address.value(name)] for name in words.BAND_LABELS}
+    control_values: dict[str, object] = {name: address.value(name) for name in PLAIN if name != "show"}
+    control_values["against"] = address.against
+    control_values |= {name: list(address.value(name)) for name in attribute_menus.ATTRIBUTE_MENUS}
+    control_values["edges"] = ", ".join(f"{edge:g}" for edge in address.question.edges)
+    return control_values | {name: [str(band) for band in address.value(name)] for name in words.BAND_LABELS}
 
 
 def show_options(question: Question, kind: str = "") -> list[dict[str, object]]:

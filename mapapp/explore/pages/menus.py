@@ -30,16 +30,16 @@ Entries = list[dict[str, str]] | list[Group]
 def attribute_menus(release: Release) -> dict[str, Entries]:
     """The entries of each menu of `MENUS`."""
     return {
-        "by": [{"value": each.name, "label": each.title} for each in release.attributes],
+        "by": [{"value": attribute.name, "label": attribute.title} for attribute in release.attributes],
         "attributes": [
             Group(
-                group=each.title,
+                group=attribute.title,
                 items=[
-                    {"value": f"{each.name}:{code}", "label": f"{each.title}: {label}"}
-                    for code, label in zip(each.codes, each.labels, strict=True)
+                    {"value": f"{attribute.name}:{code}", "label": f"{attribute.title}: {label}"}
+                    for code, label in zip(attribute.codes, attribute.labels, strict=True)
                 ],
             )
-            for each in release.attributes.further
+            for attribute in release.attributes.further
         ],
     }
 

@@ -57,7 +57,7 @@ def keep_shapes(server: flask.Flask, views: Views) -> None:
     Register it before what admits requests to places.
     """
     kept: ResultCache[_Kept] = ResultCache(
-        max_size=memory_limits.FORWARDED_BYTES, size_of=lambda each: len(each.body)
+        max_size=memory_limits.FORWARDED_BYTES, size_of=lambda kept_response: len(kept_response.body)
     )
 
     @server.before_request
@@ -66,11 +66,11 @@ def keep_shapes(server: flask.Flask, views: Views) -> None:
         if request.method != "GET" or not _path(views).startswith(_SHAPES):
             return None
         key = (request.full_path, web_app.takes_gzip(request), preferred_theme())
-        found = kept.get(key)
-        if found is None:
+        kept_response = kept.get(key)
+        if kept_response is None:
             flask.g.shapes_under = key
             return None
-        response = flask.Response(found.body, headers=list(found.headers))
+        response = flask.Response(kept_response.body, headers=list(kept_response.headers))
         response.make_conditional(request)
         return response
 
@@ -127,17 +127,19 @@ def _path(views: Views) -> str:
     return flask.request.path.removeprefix(views.prefix)
 
 
-def _response(found: Response) -> flask.Response:
-    headers = list(found.headers)
-    if isinstance(found.body, bytes):
+def _response(worker_response: Response) -> flask.Response:
+    headers = list(worker_response.headers)
+    if isinstance(worker_response.body, bytes):
         # A response to HEAD has the length of another one and no body.
-        response = flask.Response(status=found.status, headers=headers)
-        if found.body:
-            response.set_data(found.body)
+        response = flask.Response(status=worker_response.status, headers=headers)
+        if worker_response.body:
+            response.set_data(worker_response.body)
         return response
-    response = flask.Response(FileWrapper(found.body), status=found.status, headers=headers)
+    response = flask.Response(
+        FileWrapper(worker_response.body), status=worker_response.status, headers=headers
+    )
     response.direct_passthrough = True
-    response.call_on_close(found.body.close)
+    response.call_on_close(worker_response.body.close)
     return response
 
 
@@ -149,9 +151,9 @@ def _values() -> Iterator[object]:
         return
     for part in ("inputs", "state"):
         listed = body.get(part) if isinstance(body, dict) else None
-        for each in listed if isinstance(listed, list) else ():
-            if isinstance(each, dict):
-                yield each.get("value")
+        for argument in listed if isinstance(listed, list) else ():
+            if isinstance(argument, dict):
+                yield argument.get("value")
 
 
 def _key() -> str:
@@ -167,7 +169,7 @@ def _key() -> str:
 
 def _uploads(uploads: Uploads) -> Mapping[str, AreaFile | str]:
     """The uploads that a choice in the request names, or what is wrong with them."""
-    found: dict[str, AreaFile | str] = {}
+    upload_by_token: dict[str, AreaFile | str] = {}
     for value in _values():
         choices = value.get("choices") if isinstance(value, dict) else None
         for choice in choices if isinstance(choices, list) else ():
@@ -175,7 +177,7 @@ def _uploads(uploads: Uploads) -> Mapping[str, AreaFile | str]:
             token = given.get("token") if isinstance(given, dict) else None
             if isinstance(token, str):
                 try:
-                    found[token] = uploads.area(token)
+                    upload_by_token[token] = uploads.area(token)
                 except UsageError as error:
-                    found[token] = str(error)
-    return found
+                    upload_by_token[token] = str(error)
+    return upload_by_token

@@ -48,10 +48,10 @@ class CarriedUploads(Uploads):
     def area(self, token: object) -> AreaFile:
         """The content of a file; UsageError if the file was not read or is gone."""
         carried = flask.request.environ.get(UPLOADS, {})
-        found = carried.get(token) if isinstance(token, str) else None
-        if not isinstance(found, AreaFile):
-            raise UsageError(found or "the server no longer has this file; choose it again")
-        return found
+        upload = carried.get(token) if isinstance(token, str) else None
+        if not isinstance(upload, AreaFile):
+            raise UsageError(upload or "the server no longer has this file; choose it again")
+        return upload
 
 
 class Departure:
@@ -140,19 +140,19 @@ def serve(application: flask.Flask, connection: Connection, ending: threading.Ev
 
 
 def _answer(application: flask.Flask, connection: Connection, asked: Asked, departure: Departure) -> None:
-    found: list[tuple[int, list[tuple[str, str]]]] = []
+    response_heads: list[tuple[int, list[tuple[str, str]]]] = []
 
     def start(
         status: str,
         headers: list[tuple[str, str]],
         _: tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None] | None = None,
     ) -> Callable[[bytes], object]:
-        found.append((int(status.split()[0]), headers))
+        response_heads.append((int(status.split()[0]), headers))
         return lambda _: None
 
     parts = application.wsgi_app(_environ(asked, departure), start)
     try:
-        send_response(connection, *found[-1], parts)
+        send_response(connection, *response_heads[-1], parts)
     finally:
         if hasattr(parts, "close"):
             parts.close()

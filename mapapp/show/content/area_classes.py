@@ -84,9 +84,9 @@ def area_classes(
     deciding = _deciding(numbers, numpy.asarray(workers, dtype=numpy.float64))
     lower, rule = _round_limits(positive, deciding, whole=whole), "round"
     if len(deciding) >= _FEWEST_AREAS and _fullest(deciding, lower) > _FULLEST * len(deciding):
-        found = _quantiles(positive[0], deciding, whole=whole)
-        if _fullest(deciding, found) < _fullest(deciding, lower):
-            lower, rule = found, "quantiles"
+        quantiles = _quantiles(positive[0], deciding, whole=whole)
+        if _fullest(deciding, quantiles) < _fullest(deciding, lower):
+            lower, rule = quantiles, "quantiles"
     of = numpy.searchsorted(lower, numbers, side="right")
     of = numpy.where(numbers > 0, numpy.maximum(of, 1), 0)
     return AreaClasses(

@@ -81,29 +81,38 @@ class ColoredUnits:
     @property
     def colors(self) -> tuple[str, ...]:
         """Color of each class, empty for one that is not filled."""
-        return tuple(each.color for each in self.classes)
+        return tuple(unit_class.color for unit_class in self.classes)
 
     @property
     def not_covered(self) -> list[str]:
         """Identifiers of the units that the release does not cover."""
-        hatched = numpy.array([each.is_hatched for each in self.classes])[self.of]
+        hatched = numpy.array([unit_class.is_hatched for unit_class in self.classes])[self.of]
         return [unit for unit, is_missing in zip(self.units.ids, hatched.tolist(), strict=True) if is_missing]
 
     @property
     def legend(self) -> Legend:
         """The legend: the classes on the scale as a ramp, and the others that occur below it."""
-        ramp = [each for each in self.classes if each.is_on_scale]
-        others = [each for each in self.classes if each.size and not each.is_on_scale]
+        ramp = [unit_class for unit_class in self.classes if unit_class.is_on_scale]
+        off_scale = [
+            unit_class for unit_class in self.classes if unit_class.size and not unit_class.is_on_scale
+        ]
         return Legend(
             "classes",
             self.title,
-            tuple(Item(each.text, each.color, more=f"{each.size:,}") for each in ramp),
+            tuple(
+                Item(unit_class.text, unit_class.color, more=f"{unit_class.size:,}") for unit_class in ramp
+            ),
             self.ticks if ramp else (),
             notes=self.notes,
             line=self.line,
             extras=tuple(
-                Item(each.text, each.color, more=f"{each.size:,}", is_hatched=each.is_hatched)
-                for each in others
+                Item(
+                    unit_class.text,
+                    unit_class.color,
+                    more=f"{unit_class.size:,}",
+                    is_hatched=unit_class.is_hatched,
+                )
+                for unit_class in off_scale
             ),
         )
 
@@ -195,13 +204,13 @@ def _on_ramp(
         UnitClass(text=text, color=color) for text, color in zip(classes.texts[1:], ramp, strict=True)
     ]
     off_scale = UnitClass(text=blank, color="", is_on_scale=False)
-    of, found = _with_sizes(content, classes.of, [off_scale, *on_scale], known)
+    of, sized_classes = _with_sizes(content, classes.of, [off_scale, *on_scale], known)
     counted = value[known & (value > 0)]
     return ColoredUnits(
         units=content.units,
         value=value,
         of=of,
-        classes=found,
+        classes=sized_classes,
         title=title,
         line=line,
         notes=notes,
@@ -228,7 +237,7 @@ def _by_change(content: MapContent) -> ColoredUnits:
     ]
     of, classes = _with_sizes(content, of, listed, known)
     if not len(sure):  # without a significant change there is no scale
-        classes = tuple(each for each in classes if not each.is_on_scale)
+        classes = tuple(unit_class for unit_class in classes if not unit_class.is_on_scale)
         of = numpy.where(of == len(limits), 0, of - 2 * len(limits)).clip(0)
     return ColoredUnits(
         units=content.units,
@@ -244,7 +253,7 @@ def _by_change(content: MapContent) -> ColoredUnits:
 
 def has_no_difference(content: MapContent) -> bool:
     """Return whether no unit of a map of changes differs significantly."""
-    return not any(each.is_on_scale for each in colored_units(content).classes)
+    return not any(unit_class.is_on_scale for unit_class in colored_units(content).classes)
 
 
 def no_difference_words(content: MapContent) -> str:
@@ -289,8 +298,8 @@ def _with_sizes(
     of = numpy.where(missing, len(classes), of)
     sizes = numpy.bincount(of[known], minlength=len(classes)).tolist()
     counted = [
-        UnitClass(text=each.text, color=each.color, size=size, is_on_scale=each.is_on_scale)
-        for each, size in zip(classes, sizes[: len(classes)], strict=True)
+        UnitClass(text=unit_class.text, color=unit_class.color, size=size, is_on_scale=unit_class.is_on_scale)
+        for unit_class, size in zip(classes, sizes[: len(classes)], strict=True)
     ]
     uncovered = UnitClass(
         text=NOT_COVERED, color="", size=int(missing.sum()), is_on_scale=False, is_hatched=True

@@ -119,10 +119,10 @@ def legend_flows(workers: npt.NDArray[numpy.int64]) -> list[int]:
         return []
     smallest, largest = int(workers.min()), int(workers.max())
     top = 10 ** int(math.log10(largest))
-    found = [largest // top * top]
-    while len(found) < _LEGEND_FLOWS:
-        below = 10 ** (math.ceil(math.log10(found[-1])) - 1) if found[-1] > 1 else 0
+    round_numbers = [largest // top * top]
+    while len(round_numbers) < _LEGEND_FLOWS:
+        below = 10 ** (math.ceil(math.log10(round_numbers[-1])) - 1) if round_numbers[-1] > 1 else 0
         if below < max(smallest, 1):
             break
-        found.append(below)
-    return found[::-1]
+        round_numbers.append(below)
+    return round_numbers[::-1]

@@ -62,12 +62,12 @@ def populated_land(blocks: pandas.DataFrame, land: Shapes) -> tuple[Shapes, npt.
     counts = density.count_grid(lon, lat, bounds, n_pixels, people["population"].to_numpy())
     smooth = gaussian_filter(counts, _SPREAD_PIXELS, mode="constant")
     whole = shapely.union_all(land)
-    found = [
+    parts_by_level = [
         shapely.get_parts(shapely.intersection(shapely.union_all(_above(smooth, level, bounds)), whole))
         for level in _levels(smooth)
     ]
-    shapes = numpy.concatenate(found)
-    rank = numpy.repeat(numpy.arange(1, len(found) + 1), [len(part) for part in found])
+    shapes = numpy.concatenate(parts_by_level)
+    rank = numpy.repeat(numpy.arange(1, len(parts_by_level) + 1), [len(part) for part in parts_by_level])
     is_polygon = shapely.get_dimensions(shapes) == 2
     return shapes[is_polygon], rank[is_polygon]
 
@@ -90,11 +90,11 @@ def _above(smooth: Floats, level: float, bounds: tuple[float, float, float, floa
     lat = numpy.degrees(numpy.arctan(numpy.sinh(northing)))
     lines = contourpy.contour_generator(lon, lat, padded, fill_type=contourpy.FillType.OuterOffset)
     outer, ring_ptr = cast("tuple[list[Floats], list[list[int]]]", lines.filled(level, numpy.inf))
-    found = []
+    polygons = []
     for corners, ptr in zip(outer, ring_ptr, strict=True):
         shell, *holes = (corners[start:end] for start, end in pairwise(ptr))
-        found.append(shapely.make_valid(shapely.Polygon(shell, holes)))
-    return found
+        polygons.append(shapely.make_valid(shapely.Polygon(shell, holes)))
+    return polygons
 
 
 Shapes = npt.NDArray[numpy.object_]
@@ -174,13 +174,13 @@ def ground(store: Store, name: str, borders: Shapes) -> Ground:
     frame = water_of(store)
     shapes = _near(frame.geometry.to_numpy(), borders)
     is_near = ~shapely.is_empty(shapes)
-    found = Ground(
+    water = Ground(
         shapes[is_near],
         numpy.ones(int(is_near.sum()), dtype=numpy.int64),
         frame["name"].to_numpy(dtype=object)[is_near],
         frame["kind"].to_numpy(dtype=object)[is_near],
     )
-    return with_rim(_simplified(found, "water", -shapely.area(found.shapes)), borders)
+    return with_rim(_simplified(water, "water", -shapely.area(water.shapes)), borders)
 
 
 def _near(water: Shapes, borders: Shapes) -> Shapes:
@@ -218,21 +218,21 @@ def _lines(store: Store, name: str) -> Ground:
     shapes = frame.geometry.to_numpy()
     rank = frame["rank"].to_numpy(dtype=numpy.int64) if "rank" in frame else numpy.ones(len(frame), dtype=int)
     blank = numpy.full(len(frame), "", dtype=object)
-    found = Ground(shapes, rank, frame["name"].to_numpy(dtype=object), blank)
-    return _simplified(found, name, rank * 1e6 - shapely.length(shapes))
+    lines = Ground(shapes, rank, frame["name"].to_numpy(dtype=object), blank)
+    return _simplified(lines, name, rank * 1e6 - shapely.length(shapes))
 
 
-def _simplified(found: Ground, name: str, order: npt.NDArray[numpy.floating]) -> Ground:
+def _simplified(layer: Ground, name: str, order: npt.NDArray[numpy.floating]) -> Ground:
     """The shapes in an order, with fewer corners, until the limit of corners is reached."""
     listed = numpy.argsort(order, kind="stable")
-    shapes = shapely.simplify(found.shapes[listed], _TOLERANCE_DEG[name])
+    shapes = shapely.simplify(layer.shapes[listed], _TOLERANCE_DEG[name])
     is_drawn = ~(shapely.is_missing(shapes) | shapely.is_empty(shapes))
     if name == "water":
         is_drawn &= shapely.area(shapes) >= _LEAST_AREA_DEG2
     corners = numpy.cumsum(numpy.where(is_drawn, shapely.get_num_coordinates(shapes), 0))
     chosen = is_drawn & (corners <= MAX_CORNERS[name])
     kept = listed[chosen]
-    return Ground(shapes[chosen], found.rank[kept], found.name[kept], found.kind[kept])
+    return Ground(shapes[chosen], layer.rank[kept], layer.name[kept], layer.kind[kept])
 
 
 def with_rim(water: Ground, borders: Shapes) -> Ground:
@@ -274,16 +274,16 @@ def hairlines(shapes: Shapes) -> Shapes:
 
 def water_names(water: Ground, most: int = 150) -> list[WaterName]:
     """Names of the largest water, each where a circle inside it is widest."""
-    found: list[WaterName] = []
+    names: list[WaterName] = []
     for shape, name, kind in zip(water.shapes, water.name, water.kind, strict=True):
-        if len(found) == most:
+        if len(names) == most:
             break
         if not name or kind == "river":  # a river is too narrow for a name across it
             continue
         largest = max(shapely.get_parts(shape), key=shapely.area)
         circle = shapely.maximum_inscribed_circle(largest, 2e-3)
         middle = shapely.get_coordinates(circle)[0]
-        found.append(
+        names.append(
             {
                 "name": str(name),
                 "kind": str(kind),
@@ -291,4 +291,4 @@ def water_names(water: Ground, most: int = 150) -> list[WaterName]:
                 "width_deg": round(4 * float(shapely.length(circle)), 4),
             }
         )
-    return found
+    return names

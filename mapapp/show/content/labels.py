@@ -26,7 +26,7 @@ def change_texts(limits: list[int], same: str) -> list[str]:
     """Legend texts of classes of changes, from the largest decrease to the largest increase; `same` is between them."""
     highs = [*(limit - 1 for limit in limits[1:]), None]
     classes = list(zip(limits, highs, strict=True))
-    fewer, more = ([_change_text(sign, *each) for each in classes] for sign in "−+")
+    fewer, more = ([_change_text(sign, *bounds) for bounds in classes] for sign in "−+")
     return [*fewer[::-1], same, *more]
 
 
@@ -92,8 +92,8 @@ def short_names(names: list[str]) -> list[str]:
     """Names shortened to fit beside a heat map; names that begin alike keep what distinguishes them."""
     bare = [_cut(name_parts(name)[0], _NAME_LETTERS) for name in names]
     return [
-        one if bare.count(one) == 1 else _cut(name, _FULL_NAME_LETTERS)
-        for one, name in zip(bare, names, strict=True)
+        bare_name if bare.count(bare_name) == 1 else _cut(name, _FULL_NAME_LETTERS)
+        for bare_name, name in zip(bare, names, strict=True)
     ]
 
 

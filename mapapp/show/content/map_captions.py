@@ -19,17 +19,17 @@ def map_caption(content: MapContent, zoom: float | None = None) -> str:
         return _answer_text(content, zoom)
     names = names_of([content.before, content.release])
     first, second = names[content.before.slug], names[content.release.slug]
-    found, question = content.comparison, content.question
+    comparison, question = content.comparison, content.question
     if content.kind != "change":
-        return f"{_answer_text(content, zoom)} · {second} only, not the {found.noun} from {first}"
+        return f"{_answer_text(content, zoom)} · {second} only, not the {comparison.noun} from {first}"
     end = "homes" if question.shown_end == "home" else "workplaces"
     where = words.place_name(content.release, question)
     what = (
         f"{end} of people who {words.VERB[question.side]} in {where}, by {words.level_word(question.layer)}"
     )
-    between = found.between(first, second)
+    between = comparison.between(first, second)
     said = no_difference_words(content) if has_no_difference(content) else _GRAY[content.has_errors]
-    return f"{between[0].upper()}{between[1:]} · {what} · {said.format(noun=found.noun)}"
+    return f"{between[0].upper()}{between[1:]} · {what} · {said.format(noun=comparison.noun)}"
 
 
 _GRAY: Final = {True: "gray: the {noun} is " + WITHIN, False: "gray: no {noun}"}

@@ -58,9 +58,9 @@ def land_square_miles(
     """Return the land area of units, square miles, from their shapes in degrees; `key` tells the shapes apart."""
 
     def make() -> dict[str, float]:
-        found = shapely.make_valid(numpy.array([*shapes.values(), None], dtype=object)[:-1])
-        whole = square_miles(found)
-        land = numpy.maximum(whole - _covered(release, found), LEAST_LAND * whole)
+        polygons = shapely.make_valid(numpy.array([*shapes.values(), None], dtype=object)[:-1])
+        whole = square_miles(polygons)
+        land = numpy.maximum(whole - _covered(release, polygons), LEAST_LAND * whole)
         return dict(zip(shapes, land.tolist(), strict=True))
 
     return release.once(("land area", key), make)
@@ -232,8 +232,8 @@ class MapContent:
             if question.shown_end == "home" or blocks is None:
                 return numpy.ones(len(drawn), dtype=bool)
             units = release.areas.units(question.layer)
-            found = units.rows["unit_id"].to_numpy(dtype=object)[numpy.unique(units.code[blocks])]
-            return numpy.isin(numpy.array(drawn, dtype=object).astype(str), found.astype(str))
+            covered_ids = units.rows["unit_id"].to_numpy(dtype=object)[numpy.unique(units.code[blocks])]
+            return numpy.isin(numpy.array(drawn, dtype=object).astype(str), covered_ids.astype(str))
 
         return release.once(("covered units", question.shown_end, question.layer), make)
 
@@ -242,11 +242,11 @@ class MapContent:
         """Which units the answer can have workers in: a comparison has only those with blocks in its area."""
         if self.question.analysis != "comparison" or not self.question.areas:
             return self.covered
-        mine = set(self._rows.loc[self._rows["kind"] == "unit", "unit_id"])
-        found: npt.NDArray[numpy.bool_] = self.covered & numpy.array(
-            [unit in mine for unit in self.units.ids], dtype=bool
+        counted_ids = set(self._rows.loc[self._rows["kind"] == "unit", "unit_id"])
+        is_counted: npt.NDArray[numpy.bool_] = self.covered & numpy.array(
+            [unit in counted_ids for unit in self.units.ids], dtype=bool
         )
-        return found
+        return is_counted
 
     @cached_property
     def cut_shapes(self) -> dict[str, shapely.Geometry]:
@@ -295,8 +295,8 @@ class MapContent:
     def ratio_rows(self) -> list[Row | None]:
         """The row of each unit in an answer that is drawn as a ratio; None for a unit outside its area."""
         units = self.ratio_answer.tables()["units"]
-        found = {row.unit_id: row for row in units.itertuples() if row.kind == "unit"}
-        return [found.get(unit_id) for unit_id in self.units.ids]
+        row_by_unit = {row.unit_id: row for row in units.itertuples() if row.kind == "unit"}
+        return [row_by_unit.get(unit_id) for unit_id in self.units.ids]
 
     @property
     def ratio_answer(self) -> Result:
@@ -311,9 +311,9 @@ class MapContent:
     @property
     def ratio_map(self) -> RatioMap:
         """How to color the map of an analysis that is drawn as a ratio."""
-        found = ENTRIES[self.question.analysis].ratio_map
-        assert found is not None, "an analysis that is drawn as a ratio declares its map"
-        return found
+        ratio_map = ENTRIES[self.question.analysis].ratio_map
+        assert ratio_map is not None, "an analysis that is drawn as a ratio declares its map"
+        return ratio_map
 
     @property
     def comparison(self) -> ComparisonWords:

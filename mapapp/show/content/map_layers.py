@@ -94,12 +94,18 @@ def place_names(store: Store, areas: Areas) -> list[PlaceName]:
     towns, places = tables
     has_towns = towns["unit_id"].str[:2].isin(TOWN_STATES)
     is_town_state = places["unit_id"].str[:2].isin(set(towns.loc[has_towns, "unit_id"].str[:2]))
-    found = pandas.concat([towns[has_towns], places[~is_town_state]])
-    found = found.sort_values(["people", "unit_id"], ascending=[False, True], kind="stable").head(MAX_NAMES)
+    settlements = pandas.concat([towns[has_towns], places[~is_town_state]])
+    settlements = settlements.sort_values(["people", "unit_id"], ascending=[False, True], kind="stable").head(
+        MAX_NAMES
+    )
     return [
         PlaceName(base_name(name), round(lon, 4), round(lat, 4), int(people))
         for name, lon, lat, people in zip(
-            found["name"], found["lon_deg"], found["lat_deg"], found["people"], strict=True
+            settlements["name"],
+            settlements["lon_deg"],
+            settlements["lat_deg"],
+            settlements["people"],
+            strict=True,
         )
     ]
 
@@ -160,8 +166,10 @@ def layer_url(prefix: str, release: BaseLayerSource, name: str) -> str:
 
 def style_urls(prefix: str, release: BaseLayerSource) -> dict[str, str]:
     """Addresses of what the base map draws; layers of `GROUND` only if there is something to draw."""
-    found = release.once(("ground",), lambda: [name for name in GROUND if has_ground(release.store, name)])
-    names = ("states", "counties", PLACES, SURROUNDINGS, *found)
+    ground_layers = release.once(
+        ("ground",), lambda: [name for name in GROUND if has_ground(release.store, name)]
+    )
+    names = ("states", "counties", PLACES, SURROUNDINGS, *ground_layers)
     tracts = (TRACT_LINES,) if has_tract_lines(release) else ()
     return {name: layer_url(prefix, release, name) for name in (*names, *tracts)}
 
@@ -185,8 +193,8 @@ def unit_layer(release: OpenedPublication, level: str) -> bytes:
     """Gzipped GeoJSON of all units of a level that have shapes, each with its `id`."""
 
     def make() -> bytes:
-        found = unit_shapes(release, level)
-        return packed(list(found), list(found.values()))
+        shape_by_unit = unit_shapes(release, level)
+        return packed(list(shape_by_unit), list(shape_by_unit.values()))
 
     return release.once(("unit layer", level), make)
 
@@ -203,8 +211,11 @@ def unit_shapes(release: OpenedPublication, level: str) -> dict[str, shapely.Geo
     def make() -> dict[str, shapely.Geometry]:
         table = TABLES.get(level)
         if table is None:
-            found = release.areas.outlines.of_layer(level)
-            return {unit: shapely.simplify(shape, _TOLERANCE_DEG["tracts"]) for unit, shape in found.items()}
+            shape_by_unit = release.areas.outlines.of_layer(level)
+            return {
+                unit: shapely.simplify(shape, _TOLERANCE_DEG["tracts"])
+                for unit, shape in shape_by_unit.items()
+            }
         ids, shapes = _simplified_units(release, table, f"{level}_id", _TOLERANCE_DEG.get(table, 3e-4))
         return dict(zip(ids, shapes, strict=True))
 
@@ -225,9 +236,9 @@ def cut_shapes(release: Release, question: SettledQuestion) -> dict[str, shapely
         units = areas.units(level)
         n_mine = numpy.bincount(units.code[blocks], minlength=len(units.rows))
         is_cut = (n_mine < units.n_blocks) & (units.rows["kind"] == "unit").to_numpy()
-        found = areas.outlines.of_parts(level, blocks[is_cut[units.code[blocks]]])
+        part_by_unit = areas.outlines.of_parts(level, blocks[is_cut[units.code[blocks]]])
         tolerance = _TOLERANCE_DEG["tracts"]
-        shapes = {unit: shapely.simplify(shape, tolerance) for unit, shape in found.items()}
+        shapes = {unit: shapely.simplify(shape, tolerance) for unit, shape in part_by_unit.items()}
         return {unit: shape for unit, shape in shapes.items() if unit in unit_shapes(release, level)}
 
     return release.once(("cut shapes", question.area, level, has_jobs), make)
@@ -235,10 +246,10 @@ def cut_shapes(release: Release, question: SettledQuestion) -> dict[str, shapely
 
 def unit_at(release: OpenedPublication, level: str, lon_deg: float, lat_deg: float) -> str | None:
     """Identifier of the level's unit at a place, as the map shows it, or None."""
-    found = unit_shapes(release, level)
-    tree = release.once(("unit tree", level), lambda: shapely.STRtree(list(found.values())))
+    shape_by_unit = unit_shapes(release, level)
+    tree = release.once(("unit tree", level), lambda: shapely.STRtree(list(shape_by_unit.values())))
     hits = tree.query(shapely.Point(lon_deg, lat_deg), predicate="intersects")
-    return list(found)[int(hits[0])] if len(hits) else None
+    return list(shape_by_unit)[int(hits[0])] if len(hits) else None
 
 
 def unit_url(prefix: str, release: BaseLayerSource, level: str) -> str:
@@ -338,14 +349,14 @@ def places_of(release: BaseLayerSource) -> list[PlaceName]:
     return release.once(("place names",), lambda: place_names(release.store, release.areas))
 
 
-def _packed_ground(found: Ground) -> bytes:
-    about = [{"rank": rank} for rank in found.rank.tolist()]
-    return packed([str(at) for at in range(len(about))], list(found.shapes), about)
+def _packed_ground(layer: Ground) -> bytes:
+    about = [{"rank": rank} for rank in layer.rank.tolist()]
+    return packed([str(at) for at in range(len(about))], list(layer.shapes), about)
 
 
-def _packed_surroundings(found: Surroundings) -> bytes:
-    about = [{"kind": kind} for kind in found.kind.tolist()]
-    return packed([str(at) for at in range(len(about))], list(found.shapes), about)
+def _packed_surroundings(layer: Surroundings) -> bytes:
+    about = [{"kind": kind} for kind in layer.kind.tolist()]
+    return packed([str(at) for at in range(len(about))], list(layer.shapes), about)
 
 
 def _packed_tracts(release: BaseLayerSource) -> bytes:
@@ -360,8 +371,11 @@ def _packed_places(release: BaseLayerSource) -> bytes:
     water = water_names(ground_of(release, "water"))
     points = [shapely.Point(place.lon_deg, place.lat_deg) for place in places]
     about: list[dict[str, object]] = [{"name": place.name, "people": place.people} for place in places]
-    points += [shapely.Point(one["at"]) for one in water]
-    about += [{"name": one["name"], "water": one["kind"], "width": one["width_deg"]} for one in water]
+    points += [shapely.Point(water_name["at"]) for water_name in water]
+    about += [
+        {"name": water_name["name"], "water": water_name["kind"], "width": water_name["width_deg"]}
+        for water_name in water
+    ]
     far = surroundings_of(release).names
     points += [shapely.Point(name.lon_deg, name.lat_deg) for name in far]
     about += [
@@ -411,8 +425,8 @@ def outlines(release: OpenedPublication, areas: tuple[str, ...]) -> bytes:
     """Gzipped GeoJSON of the chosen areas' shapes, without areas that have none."""
 
     def make() -> bytes:
-        found = shapes(release, areas)
-        return packed(list(found), list(found.values()))
+        shape_by_area = shapes(release, areas)
+        return packed(list(shape_by_area), list(shape_by_area.values()))
 
     return release.once(("outlines", areas), make)
 
@@ -422,27 +436,27 @@ def shapes(release: OpenedPublication, areas: tuple[str, ...]) -> dict[str, shap
 
     def make() -> dict[str, shapely.Geometry]:
         if all("," not in area and area.partition(":")[0] in release.areas.columns for area in areas):
-            found = unit_outlines(release, areas)
+            shape_by_area = unit_outlines(release, areas)
         else:
-            found = {"area": selected_shape(release, areas)}
-        return {area: shape for area, shape in found.items() if shape is not None}
+            shape_by_area = {"area": selected_shape(release, areas)}
+        return {area: shape for area, shape in shape_by_area.items() if shape is not None}
 
     return release.once(("shapes", areas), make)
 
 
 def unit_outlines(release: OpenedPublication, keys: tuple[str, ...]) -> dict[str, shapely.Geometry | None]:
     """Simplified polygons of units: published boundaries, or unions of their blocks' cells, or None."""
-    found: dict[str, shapely.Geometry | None] = {}
+    outline_by_key: dict[str, shapely.Geometry | None] = {}
     for key in keys:
         watch.check()
         level, _, unit_id = key.partition(":")
         outlines = release.areas.outlines
-        found[key] = _rounded_off(
+        outline_by_key[key] = _rounded_off(
             outlines.of_unit(level, unit_id)
             if level in TABLES
             else outlines.of_blocks(release.areas.blocks([key]))
         )
-    return found
+    return outline_by_key
 
 
 def _rounded_off(shape: shapely.Geometry) -> shapely.Geometry:
@@ -461,10 +475,10 @@ def selected_shape(release: OpenedPublication, areas: tuple[str, ...]) -> shapel
 
 def bounds(release: OpenedPublication, areas: tuple[str, ...]) -> Bounds | None:
     """West, south, east and north of the areas' shapes, degrees; None if no area has a shape."""
-    found = shapes(release, areas)
-    if not found:
+    shape_by_area = shapes(release, areas)
+    if not shape_by_area:
         return None
-    west, south, east, north = shapely.total_bounds(list(found.values()))
+    west, south, east, north = shapely.total_bounds(list(shape_by_area.values()))
     return float(west), float(south), float(east), float(north)
 
 

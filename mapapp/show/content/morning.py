@@ -63,7 +63,7 @@ class Morning:
 
     def as_json(self) -> bytes:
         """Return the workers for the page's script (`assets/morning.js`)."""
-        found = {
+        document = {
             "box": self.box,
             "steps": base64.b64encode(self.steps.astype("<u2").tobytes()).decode(),
             "group": base64.b64encode(self.group.tobytes()).decode(),
@@ -72,7 +72,7 @@ class Morning:
             "day": self.day,
             "note": self.note,
         }
-        return json.dumps(found, separators=(",", ":")).encode()
+        return json.dumps(document, separators=(",", ":")).encode()
 
 
 def morning(

@@ -277,7 +277,7 @@ def class_colors(n_classes: int, ramp: Sequence[str]) -> list[str]:
 def blended(first: str, second: str, share: float) -> str:
     """The color between two `#rrggbb` colors; a share of 0 is the first, of 1 the second."""
     parts = [(int(first[at : at + 2], 16), int(second[at : at + 2], 16)) for at in (1, 3, 5)]
-    return "#" + "".join(f"{round(one + (other - one) * share):02x}" for one, other in parts)
+    return "#" + "".join(f"{round(start + (end - start) * share):02x}" for start, end in parts)
 
 
 def ink_on(color: str) -> str:

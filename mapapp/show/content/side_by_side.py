@@ -62,7 +62,7 @@ def side_by_side(
     if not has_sides(question):
         return None
     results = [answer(SettledQuestion(replace(question, areas=(part,)))) for part in question.areas]
-    rows = [SideRow(_counted(results[0]), tuple(_cell(headline_of(each)) for each in results))]
+    rows = [SideRow(_counted(results[0]), tuple(_cell(headline_of(part_answer)) for part_answer in results))]
     for pairs in zip(*map(numbers_of, results), strict=True):
         number = pairs[0][0]
         if number.tile and not callable(number.tile):  # others repeat a count of one part
@@ -109,9 +109,9 @@ def _cell(value: Value, kind: str = "") -> Cell:
 
 def _bars(bars: BarsEntry, results: Sequence[Result]) -> list[SideRow]:
     """Return the rows of one chart of bars, with its headings."""
-    if any(bars.table not in each.tables() for each in results):
+    if any(bars.table not in part_answer.tables() for part_answer in results):
         return []
-    frames = [each.tables()[bars.table] for each in results]
+    frames = [part_answer.tables()[bars.table] for part_answer in results]
     if bars.group or bars.by_characteristic:
         column = bars.group or "characteristic"
         heads = list(dict.fromkeys(frames[0][column].tolist()))
@@ -135,12 +135,12 @@ def _without_count(title: str) -> str:
 
 def _named_rows(bars: BarsEntry, frames: Sequence[pandas.DataFrame]) -> list[SideRow]:
     """Return a row for each name of a chart; of a long list, for those with the most workers in all parts together."""
-    found = [{bar.name: bar for bar in bars_of(frame, bars.name)} for frame in frames]
-    names = dict.fromkeys(name for part in found for name in part)
+    bars_by_part = [{bar.name: bar for bar in bars_of(frame, bars.name)} for frame in frames]
+    names = dict.fromkeys(name for part in bars_by_part for name in part)
     if bars.n_rows or bars.by_size:
-        total = {name: sum(part[name].workers for part in found if name in part) for name in names}
+        total = {name: sum(part[name].workers for part in bars_by_part if name in part) for name in names}
         names = dict.fromkeys(sorted(names, key=lambda name: -total[name])[:_N_LARGEST])
-    return [SideRow(name, tuple(_bar_cell(part.get(name)) for part in found)) for name in names]
+    return [SideRow(name, tuple(_bar_cell(part.get(name)) for part in bars_by_part)) for name in names]
 
 
 def _bar_cell(bar: Bar | None) -> Cell:

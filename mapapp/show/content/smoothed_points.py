@@ -92,7 +92,7 @@ def smoothed(row: Ints, column: Ints, shape: tuple[int, int], spread: float) -> 
     values = counts.reshape(-1, size, size).astype(numpy.float64, copy=False)
     matrices = _matrices(weights, size)
     beside = [number[tile_row, tile_column + step] for step in (-1, 1)]
-    values = _spread_across(values, beside, [each.T.copy() for each in matrices])
+    values = _spread_across(values, beside, [matrix.T.copy() for matrix in matrices])
     beside = [number[tile_row + step, tile_column] for step in (-1, 1)]
     return Tiles(shape, tile_row, tile_column, _spread_down(values, beside, matrices)[:-1])
 
@@ -100,25 +100,25 @@ def smoothed(row: Ints, column: Ints, shape: tuple[int, int], spread: float) -> 
 def _spread_across(values: Floats, beside: Sequence[Ints], matrices: Sequence[Floats]) -> Floats:
     """Spread the values of tiles along their rows, with those of the tiles before and after them."""
     before, own, after = matrices
-    found, reach = numpy.zeros_like(values), len(before)
+    spread_values, reach = numpy.zeros_like(values), len(before)
     for part in _parts(len(values) - 1):
-        mine = found[part]
-        numpy.matmul(values[part], own, out=mine)
-        mine += values[beside[0][part], :, -reach:] @ before
-        mine += values[beside[1][part], :, :reach] @ after
-    return found
+        spread_part = spread_values[part]
+        numpy.matmul(values[part], own, out=spread_part)
+        spread_part += values[beside[0][part], :, -reach:] @ before
+        spread_part += values[beside[1][part], :, :reach] @ after
+    return spread_values
 
 
 def _spread_down(values: Floats, beside: Sequence[Ints], matrices: Sequence[Floats]) -> Floats:
     """Spread the values of tiles along their columns, with those of the tiles above and below them."""
     before, own, after = matrices
-    found, reach = numpy.zeros_like(values), before.shape[1]
+    spread_values, reach = numpy.zeros_like(values), before.shape[1]
     for part in _parts(len(values) - 1):
-        mine = found[part]
-        numpy.matmul(own, values[part], out=mine)
-        mine += before @ values[beside[0][part], -reach:]
-        mine += after @ values[beside[1][part], :reach]
-    return found
+        spread_part = spread_values[part]
+        numpy.matmul(own, values[part], out=spread_part)
+        spread_part += before @ values[beside[0][part], -reach:]
+        spread_part += after @ values[beside[1][part], :reach]
+    return spread_values
 
 
 def _parts(n: int) -> Iterator[slice]:
@@ -128,8 +128,8 @@ def _parts(n: int) -> Iterator[slice]:
 def gaussian(spread: float) -> Floats:
     """Weights of a Gaussian from its one end to its other; they add up to 1."""
     reach = int(_TRUNCATE * spread + 0.5)
-    found = numpy.exp(-0.5 * (numpy.arange(-reach, reach + 1) / spread) ** 2)
-    return numpy.asarray(found / found.sum())
+    weights = numpy.exp(-0.5 * (numpy.arange(-reach, reach + 1) / spread) ** 2)
+    return numpy.asarray(weights / weights.sum())
 
 
 def _matrices(weights: Floats, size: int) -> tuple[Floats, Floats, Floats]:
@@ -146,17 +146,17 @@ def _matrices(weights: Floats, size: int) -> tuple[Floats, Floats, Floats]:
 
 def _reflected(places: tuple[Ints, Ints], axis: int, n: int, reach: int) -> tuple[Ints, Ints]:
     """The points, and their mirror images at the edges as far as these reach the grid."""
-    along, other = places[axis], places[1 - axis]
+    along, across = places[axis], places[1 - axis]
     if not along.size or (along.min() >= reach and along.max() < n - reach):
         return places
-    found = [(along, other)]
+    points = [(along, across)]
     most = -(-reach // n)  # narrow grids are reflected more than once
     for times in (*range(-most, 0), *range(1, most + 1)):
         image = times * n + (n - 1 - along if times % 2 else along)
         near = numpy.flatnonzero((image >= -reach) & (image < n + reach))
-        found.append((image[near], other[near]))
-    along, other = (numpy.concatenate(parts) for parts in zip(*found, strict=True))
-    return (along, other) if axis == 0 else (other, along)
+        points.append((image[near], across[near]))
+    along, across = (numpy.concatenate(parts) for parts in zip(*points, strict=True))
+    return (along, across) if axis == 0 else (across, along)
 
 
 def _reached(
@@ -169,8 +169,11 @@ def _reached(
     blocks = numpy.zeros([n * per_tile for n in n_tiles], dtype=numpy.bool_)  # many points are in few blocks
     blocks[row // _BLOCK, column // _BLOCK] = True
     ends = [
-        [numpy.clip((each * _BLOCK + away) // size, 0, n - 1) for away in (-reach, 0, _BLOCK - 1 + reach)]
-        for each, n in zip(numpy.nonzero(blocks), n_tiles, strict=True)
+        [
+            numpy.clip((block_index * _BLOCK + away) // size, 0, n - 1)
+            for away in (-reach, 0, _BLOCK - 1 + reach)
+        ]
+        for block_index, n in zip(numpy.nonzero(blocks), n_tiles, strict=True)
     ]
     for rows in ends[0]:
         for columns in ends[1]:

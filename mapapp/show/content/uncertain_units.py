@@ -44,10 +44,10 @@ def uncertain_changes(before: Release, release: Release, question: SettledQuesti
 
     The error of a unit without workers in one release is taken to be that of the other release.
     """
-    both = [_with_errors(each, question) for each in (before, release)]
+    both = [_with_errors(compared_release, question) for compared_release in (before, release)]
     index = both[1].index.union(both[0].index, sort=False)
-    earlier, later = (each["workers"].reindex(index, fill_value=0) for each in both)
-    errors = [each["error"].reindex(index) for each in both]
+    earlier, later = (frame["workers"].reindex(index, fill_value=0) for frame in both)
+    errors = [frame["error"].reindex(index) for frame in both]
     error = numpy.hypot(errors[0].fillna(errors[1]), errors[1].fillna(errors[0]))
     return tuple(index[within_errors(later - earlier, error)])
 
@@ -80,6 +80,6 @@ def _errors(workers: pandas.Series, at: npt.NDArray[numpy.int64], error: Floats)
     half = _SMOOTHED // 2
     padded = numpy.pad(ratio, half, mode="edge")
     smooth = numpy.median(numpy.lib.stride_tricks.sliding_window_view(padded, _SMOOTHED), axis=1)
-    found = numpy.interp(numpy.arange(len(count)), at, smooth) * count
-    found[at] = error
-    return numpy.asarray(found)
+    unit_errors = numpy.interp(numpy.arange(len(count)), at, smooth) * count
+    unit_errors[at] = error
+    return numpy.asarray(unit_errors)

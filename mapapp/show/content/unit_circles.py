@@ -104,9 +104,11 @@ def circle_legend(content: MapContent) -> Legend:
     is_share = content.view.per == "share"
     shown = legend_values(float(value.max(initial=0.0)), whole=not is_share)
     items: list[Item] = []
-    for each, size in zip(shown, diameters(shown, value).tolist(), strict=True):
+    for shown_value, size in zip(shown, diameters(shown, value).tolist(), strict=True):
         if not items or size <= items[-1].size - _APART_PIXELS:
-            items.append(Item(f"{each:g}%" if is_share else f"{each:,.0f}", color, size, OPACITY))
+            items.append(
+                Item(f"{shown_value:g}%" if is_share else f"{shown_value:,.0f}", color, size, OPACITY)
+            )
     n_missing = int((~content.covered).sum())
     return Legend(
         "circles",

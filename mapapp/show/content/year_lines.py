@@ -35,18 +35,22 @@ def year_lines(values: Sequence[YearValue], title: str, scheme: ColorScheme) -> 
         An SVG document of `WIDTH_PX` by `HEIGHT_PX`. The axis of values begins at 0, unless all values are within a
         quarter of the largest, so that small changes can be seen; its lowest label says where it begins.
     """
-    known = [each for each in values if isfinite(each.value)]
+    known = [year_value for year_value in values if isfinite(year_value.value)]
     axes = _Axes(values[0].year, values[-1].year, *_range(known))
-    line = " ".join(f"{axes.x(each.year):.1f},{axes.y(each.value):.1f}" for each in known)
+    line = " ".join(f"{axes.x(year_value.year):.1f},{axes.y(year_value.value):.1f}" for year_value in known)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{WIDTH_PX}" height="{HEIGHT_PX}" '
         f'viewBox="0 0 {WIDTH_PX} {HEIGHT_PX}" font-family="{escape(_FONT)}" font-size="12">',
         f"<title>{escape(title)}</title>",
         *(_tick(axes, value, scheme) for value in (axes.least, (axes.least + axes.most) / 2, axes.most)),
         f'<polyline points="{line}" fill="none" stroke="{scheme.home}" stroke-width="2"/>',
-        *(_error(axes, each, scheme) for each in known if isfinite(each.error) and each.error > 0),
-        *(_point(axes, each, scheme) for each in known),
-        *(_label(axes, year, scheme) for year in _labeled([each.year for each in values])),
+        *(
+            _error(axes, year_value, scheme)
+            for year_value in known
+            if isfinite(year_value.error) and year_value.error > 0
+        ),
+        *(_point(axes, year_value, scheme) for year_value in known),
+        *(_label(axes, year, scheme) for year in _labeled([year_value.year for year_value in values])),
         "</svg>",
     ]
     return "".join(parts)
@@ -78,18 +82,22 @@ def _tick(axes: _Axes, value: float, scheme: ColorScheme) -> str:
     )
 
 
-def _error(axes: _Axes, each: YearValue, scheme: ColorScheme) -> str:
-    x, low, high = axes.x(each.year), axes.y(each.value - each.error), axes.y(each.value + each.error)
+def _error(axes: _Axes, year_value: YearValue, scheme: ColorScheme) -> str:
+    x, low, high = (
+        axes.x(year_value.year),
+        axes.y(year_value.value - year_value.error),
+        axes.y(year_value.value + year_value.error),
+    )
     return (
         f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{low:.1f}" y2="{high:.1f}" stroke="{scheme.home}" '
         'stroke-width="6" stroke-opacity="0.35"/>'
     )
 
 
-def _point(axes: _Axes, each: YearValue, scheme: ColorScheme) -> str:
+def _point(axes: _Axes, year_value: YearValue, scheme: ColorScheme) -> str:
     return (
-        f'<circle cx="{axes.x(each.year):.1f}" cy="{axes.y(each.value):.1f}" r="3.5" fill="{scheme.home}">'
-        f"<title>{escape(f'{each.year}: {each.text}')}</title></circle>"
+        f'<circle cx="{axes.x(year_value.year):.1f}" cy="{axes.y(year_value.value):.1f}" r="3.5" fill="{scheme.home}">'
+        f"<title>{escape(f'{year_value.year}: {year_value.text}')}</title></circle>"
     )
 
 
@@ -100,9 +108,13 @@ def _label(axes: _Axes, year: int, scheme: ColorScheme) -> str:
 
 def _range(known: Sequence[YearValue]) -> tuple[float, float]:
     """Return the ends of the axis of values."""
-    errors = [each.error if isfinite(each.error) else 0.0 for each in known]
-    least = min((each.value - error for each, error in zip(known, errors, strict=True)), default=0.0)
-    most = max((each.value + error for each, error in zip(known, errors, strict=True)), default=1.0)
+    errors = [year_value.error if isfinite(year_value.error) else 0.0 for year_value in known]
+    least = min(
+        (year_value.value - error for year_value, error in zip(known, errors, strict=True)), default=0.0
+    )
+    most = max(
+        (year_value.value + error for year_value, error in zip(known, errors, strict=True)), default=1.0
+    )
     if least >= 0 and least < 0.75 * most:
         least = 0.0
     step = _round_step((most - least) / 2 or max(abs(most), 1.0) / 20)
@@ -113,7 +125,7 @@ def _range(known: Sequence[YearValue]) -> tuple[float, float]:
 def _round_step(size: float) -> float:
     """Return the smallest of 1, 2, 2.5, 5, 10, 20, … that is not below a size, so that ticks are round numbers."""
     power = 10.0 ** math.floor(math.log10(size))
-    return next(each * power for each in (1.0, 2.0, 2.5, 5.0, 10.0) if each * power >= size)
+    return next(factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= size)
 
 
 def _labeled(years: Sequence[int]) -> list[int]:

@@ -37,13 +37,13 @@ def answer_layer(release: Release, results: Iterable[Result]) -> Layer:
     UsageError
         If the answers are changes, which belong to two releases.
     """
-    found = iter(results)
-    first = next(found, None)
+    answers = iter(results)
+    first = next(answers, None)
     if first is None:
         raise UsageError("nothing to write: the area has no unit of that layer; choose another layer or area")
     if isinstance(first, Change):
         raise UsageError("a change has no shapes; write csv, xlsx or json instead")
-    parts = chain(_parts(release, first), (part for each in found for part in _parts(release, each)))
+    parts = chain(_parts(release, first), (part for answer in answers for part in _parts(release, answer)))
     head = next(parts)
     geometry: Geometry = "LineString" if entry_of(first).pairs else "MultiPolygon"
     about = first.about

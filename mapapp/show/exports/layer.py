@@ -129,8 +129,8 @@ def arrow_column(column: pandas.Series, kind: Kind) -> pyarrow.Array:
     """A column as an Arrow array of its kind; missing values are null."""
     if kind == "text":
         if isinstance(column.dtype, pandas.StringDtype):
-            found = pyarrow.array(column.array, from_pandas=True)
-            whole = found.combine_chunks() if isinstance(found, pyarrow.ChunkedArray) else found
+            array = pyarrow.array(column.array, from_pandas=True)
+            whole = array.combine_chunks() if isinstance(array, pyarrow.ChunkedArray) else array
             return whole.cast(pyarrow.string())
         try:
             return pyarrow.array(column.to_numpy(), pyarrow.string(), from_pandas=True)
@@ -152,17 +152,17 @@ def records(layer: Layer, part: Part) -> list[dict[str, object]]:
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
     """A unique name of at most ten characters for each field, as a Shapefile needs."""
-    found: dict[str, str] = {}
+    short_by_name: dict[str, str] = {}
     for name in names:
         short = re.sub(r"[^A-Z0-9_]", "_", _ascii(name).upper())
         for long, brief in _SHORTER:
             short = short.replace(long, brief)
         short, number = short[:10], 2
-        while short in found.values():
+        while short in short_by_name.values():
             tail = f"_{number}"
             short, number = short[: 10 - len(tail)] + tail, number + 1
-        found[name] = short
-    return found
+        short_by_name[name] = short
+    return short_by_name
 
 
 _SHORTER: Final = (

@@ -100,18 +100,18 @@ class LodesFiles:
 
     def notes(self) -> list[str]:
         """What readers of the files must know, one sentence per note."""
-        found = []
+        notes = []
         n = sum(self.elsewhere.values())
         if n:
-            found.append(
+            notes.append(
                 f"{n:,} jobs have homes in {_several(len(self.elsewhere), 'state')} outside the mapped area: their "
                 f"h_geocode is the state's code and 13 zeros, such as {next(iter(self.elsewhere))}{'0' * 13}, which is "
                 "not a census block"
             )
         missing = _aux_names(self.jobs) - set(self.jobs)
-        found += [f"{name} was not written: it would have no rows" for name in sorted(missing)]
-        found += [f"{name} has a header and no rows" for name, n_jobs in self.jobs.items() if not n_jobs]
-        return found
+        notes += [f"{name} was not written: it would have no rows" for name in sorted(missing)]
+        notes += [f"{name} has a header and no rows" for name, n_jobs in self.jobs.items() if not n_jobs]
+        return notes
 
 
 def write_lodes(
@@ -209,19 +209,19 @@ def _by_file(number: Ints, pairs: Pairs) -> dict[tuple[int, bool], Pairs]:
     work, home = number[pairs.work], number[pairs.home]
     order = np.lexsort((home, work))
     state, main = (work // _STATE)[order], (work // _STATE == home // _STATE)[order]
-    found = {}
+    pairs_by_file = {}
     for code in np.unique(state):
         for kind in (True, False):
-            mine = order[(state == code) & (main == kind)]
-            if mine.size:
-                found[int(code), kind] = Pairs(pairs.work[mine], pairs.home[mine], pairs.counts[mine])
-    return found
+            rows = order[(state == code) & (main == kind)]
+            if rows.size:
+                pairs_by_file[int(code), kind] = Pairs(pairs.work[rows], pairs.home[rows], pairs.counts[rows])
+    return pairs_by_file
 
 
 def _rows(number: Ints, pairs: Pairs, stamp: str) -> bytes:
     codes = [
-        pyarrow.compute.utf8_lpad(pyarrow.array(number[each]).cast(pyarrow.string()), _DIGITS, "0")
-        for each in (pairs.work, pairs.home)
+        pyarrow.compute.utf8_lpad(pyarrow.array(number[block_index]).cast(pyarrow.string()), _DIGITS, "0")
+        for block_index in (pairs.work, pairs.home)
     ]
     counts = [pyarrow.array(column) for column in pairs.counts.T]
     last = pyarrow.array([stamp]).take(pyarrow.array(np.zeros(pairs.work.size, dtype=np.int64)))
@@ -242,6 +242,6 @@ def _opened(file: Path) -> gzip.GzipFile:
 def _write_checksums(folder: Path, names: list[str]) -> None:
     """Write one list per state in the format of `sha256sum`, as the Census Bureau does."""
     for letters in sorted({name[:2] for name in names}):
-        mine = [name for name in names if name.startswith(letters)]
-        text = "".join(f"{sha256_of(folder / name)}  {name}\n" for name in mine)
+        state_files = [name for name in names if name.startswith(letters)]
+        text = "".join(f"{sha256_of(folder / name)}  {name}\n" for name in state_files)
         (folder / f"lodes_{letters}.sha256sum").write_text(text, encoding="ascii")

@@ -57,7 +57,7 @@ _BLOCKS: Final = {
 
 def record_fields(attributes: Attributes) -> dict[str, Kind]:
     """Return the columns of exported records, and what each holds."""
-    return dict.fromkeys((*_BLOCKS, *(each.name for each in attributes)), "text")
+    return dict.fromkeys((*_BLOCKS, *(attribute.name for attribute in attributes)), "text")
 
 
 def records_in_parts(store: Store, attributes: Attributes, *, safe: bool) -> Iterator[pyarrow.Table]:
@@ -65,7 +65,9 @@ def records_in_parts(store: Store, attributes: Attributes, *, safe: bool) -> Ite
 
     If they must be `safe` for a spreadsheet, no text begins like a formula.
     """
-    listed: dict[str, pyarrow.Array] = {each.name: pyarrow.array(each.codes) for each in attributes}
+    listed: dict[str, pyarrow.Array] = {
+        attribute.name: pyarrow.array(attribute.codes) for attribute in attributes
+    }
     texts = {**listed, **dict.fromkeys(_BLOCKS, _block_ids(store))}
     if safe:
         texts = {name: harmless_texts(array) for name, array in texts.items()}
@@ -73,8 +75,10 @@ def records_in_parts(store: Store, attributes: Attributes, *, safe: bool) -> Ite
     def in_words(batch: pyarrow.Table) -> pyarrow.Table:
         place = {name: batch[f"{_END[name]}_index"] for name in _BLOCKS}
         place |= {
-            each.name: pyarrow.compute.subtract(batch[each.name].cast(pyarrow.int32()), each.first)
-            for each in attributes
+            attribute.name: pyarrow.compute.subtract(
+                batch[attribute.name].cast(pyarrow.int32()), attribute.first
+            )
+            for attribute in attributes
         }
         return pyarrow.table({name: texts[name].take(at.combine_chunks()) for name, at in place.items()})
 
@@ -92,9 +96,12 @@ def codebook_rows(attributes: Attributes) -> Iterator[tuple[str, str, str]]:
     """Yield column, code, and meaning; a column without codes has one row."""
     for name, meaning in _BLOCKS.items():
         yield name, "", meaning
-    for each in attributes:
-        yield each.name, "", each.title
-        yield from ((each.name, code, label) for code, label in zip(each.codes, each.labels, strict=True))
+    for attribute in attributes:
+        yield attribute.name, "", attribute.title
+        yield from (
+            (attribute.name, code, label)
+            for code, label in zip(attribute.codes, attribute.labels, strict=True)
+        )
 
 
 def write_records(store: Store, folder: Path, form: str, report: Progress) -> list[str]:
@@ -217,9 +224,9 @@ def export_release(
         elif form in ("lodes", "points"):
             notes, said = _WHOLE[form](store, place, date, report)
         else:
-            found = _layers(store, form, layers, more, report)
+            file_layers = _layers(store, form, layers, more, report)
             notes, said = field_notes(store), []
-            _write_layers(form, found, provenance, notes, place, as_file=as_file, report=report)
+            _write_layers(form, file_layers, provenance, notes, place, as_file=as_file, report=report)
             if form == "csv" and store.kind == "records":
                 notes = [*notes, *write_records(store, place, form, report)]
         if not as_file:
@@ -253,12 +260,12 @@ def _layers(
     release = Release(store, report=report)
     known = list(release.areas.columns)
     wanted = [level for name in names for level in (known if name == "all" else [name])]
-    found = [unit_layer(release, level) for level in dict.fromkeys(wanted)]
+    layers = [unit_layer(release, level) for level in dict.fromkeys(wanted)]
     if "points" in more:
-        found += [point_layer(store, "home"), point_layer(store, "work")]
+        layers += [point_layer(store, "home"), point_layer(store, "work")]
     if "flows" in more:
-        found.append(flow_layer(store))
-    return found + (base_layers(store) if "basemap" in more else [])
+        layers.append(flow_layer(store))
+    return layers + (base_layers(store) if "basemap" in more else [])
 
 
 def _write_layers(

@@ -37,8 +37,8 @@ _DEGREES: Final = "EPSG:4326"
 
 def frame_of(answer: Result, table: str = "", *, about: bool = False) -> pandas.DataFrame:
     """Return a copy of one table of an answer; see `Result.to_frame`."""
-    found = (table_of if about else plain_table_of)(answer, table or main_table(answer))
-    return found.copy()
+    frame = (table_of if about else plain_table_of)(answer, table or main_table(answer))
+    return frame.copy()
 
 
 def geodataframe_of(release: ServedRelease, answer: Result, *, about: bool = False) -> geopandas.GeoDataFrame:

@@ -115,10 +115,10 @@ def fill_units(
 ) -> None:
     """Fill the units of each class with its color, and draw borders; units without a class stay unfilled."""
     near = units.inside(frame)
-    mine = numpy.array([class_of.get(units.ids[at], -1) for at in near], dtype=int)
+    near_classes = numpy.array([class_of.get(units.ids[at], -1) for at in near], dtype=int)
     for place, color in colors.items():
         # Slightly beyond the edge, so that no gap shows between neighbors.
-        path = outline(units.shapes[near[mine == place]], frame)
+        path = outline(units.shapes[near[near_classes == place]], frame)
         fill(axes, path, color, edgecolor=color, linewidth=0.3, zorder=2)
     draw_unit_borders(axes, units, frame, scheme)
 
@@ -217,14 +217,14 @@ def _place_circles(
     """Draw a disc for each place and way, the smaller on the larger."""
     colors = {"come": scheme.come, "go": scheme.go}
     for is_upper in (False, True):
-        for way, other in (("come", "go"), ("go", "come")):
-            mine = (radii[way] > 0) & ((radii[way] <= radii[other]) == is_upper)
+        for way, opposite in (("come", "go"), ("go", "come")):
+            is_drawn = (radii[way] > 0) & ((radii[way] <= radii[opposite]) == is_upper)
             if way == "go":  # of equal discs, that of those who come in is above
-                mine = (radii[way] > 0) & ((radii[way] < radii[other]) == is_upper)
+                is_drawn = (radii[way] > 0) & ((radii[way] < radii[opposite]) == is_upper)
             axes.scatter(
-                centers[mine, 0],
-                centers[mine, 1],
-                s=(2 * radii[way][mine] * POINTS_PER_PIXEL) ** 2,
+                centers[is_drawn, 0],
+                centers[is_drawn, 1],
+                s=(2 * radii[way][is_drawn] * POINTS_PER_PIXEL) ** 2,
                 c=colors[way],
                 edgecolors=scheme.halo,
                 linewidths=0.6,

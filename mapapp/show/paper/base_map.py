@@ -142,8 +142,8 @@ def layer_units(release: OpenedPublication, level: str) -> Units:
     """Units of a layer that can be colored."""
 
     def make() -> Units:
-        found = map_layers.unit_shapes(release, level)
-        return _units(list(found), list(found.values()))
+        shape_by_unit = map_layers.unit_shapes(release, level)
+        return _units(list(shape_by_unit), list(shape_by_unit.values()))
 
     return release.once(("picture units", level), make)
 
@@ -156,8 +156,8 @@ def shown_units(content: MapContent) -> Units:
 
 
 def _units(ids: list[str], shapes: Sequence[shapely.Geometry]) -> Units:
-    found = mercator(numpy.array([*shapes, None], dtype=object)[:-1])
-    return Units(list(ids), found, shapely.bounds(found).reshape(-1, 4))
+    mercator_shapes = mercator(numpy.array([*shapes, None], dtype=object)[:-1])
+    return Units(list(ids), mercator_shapes, shapely.bounds(mercator_shapes).reshape(-1, 4))
 
 
 def outline(shapes: Shapes, frame: Frame | None = None) -> Path | None:

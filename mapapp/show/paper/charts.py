@@ -206,7 +206,7 @@ def heat_map(
     _margins(sheet, homes, works, (left, top, cell))
     shown = numpy.searchsorted([low for low, _ in classes], workers, side="right")
     _cells(sheet, shown, colors, (left, top, cell))
-    texts = ["none", *(class_text(*each) for each in classes)]
+    texts = ["none", *(class_text(*bounds) for bounds in classes)]
     items = tuple(Item(text, color) for text, color in zip(texts, colors, strict=True))
     draw_legend(sheet, Legend("classes", "Workers", items), MARGIN_IN, below, inner)
     draw_foot(sheet, foot_of(release), MARGIN_IN)
@@ -264,7 +264,7 @@ def rose(
     labels = dict(zip(cells["band"], cells["band_label"], strict=True))
     colors = palette.band_colors(len(labels), scheme.ramp)
     by_band = [cells[cells["band"] == band].set_index("direction")["workers"] for band in labels]
-    counts = numpy.array([mine.reindex(DIRECTIONS, fill_value=0) for mine in by_band])
+    counts = numpy.array([band_counts.reindex(DIRECTIONS, fill_value=0) for band_counts in by_band])
     totals = counts.sum(axis=0)
     disc, inner = min(width - 1.2, _DISC_IN), width - 2 * MARGIN_IN
     below = _TOP_IN + disc + 0.42
@@ -327,8 +327,8 @@ def _round_up(count: int) -> int:
         return 4
     power = 10 ** int(math.log10(count))
     steps = (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10)
-    found: int = next(round(step * power) for step in steps if step * power >= count)
-    return -(-found // 4) * 4
+    round_number: int = next(round(step * power) for step in steps if step * power >= count)
+    return -(-round_number // 4) * 4
 
 
 # Who comes, goes, and stays, as bands to scale.
@@ -423,8 +423,8 @@ def _sheets(
     release: Release, scheme: ColorScheme, result: Result, width: float
 ) -> list[tuple[str, str, Sheet]]:
     drawn: list[tuple[str, str, Sheet]] = []
-    for each in bar_charts(result):
-        title, groups = each.heading, each.groups
+    for bar_chart in bar_charts(result):
+        title, groups = bar_chart.heading, bar_chart.groups
         if any(bar.workers for group in groups for bar in group.bars):
             drawn.append(
                 (title, bar_words(title, groups), bars(release, scheme, result.about, title, groups, width))

@@ -114,7 +114,7 @@ def draw_scale(sheet: Sheet, frame: Frame, right: float, y: float) -> None:
     at = y + 0.27
     bars = []
     for step, unit in ((1.0, "mi"), (KM_PER_MI, "km")):
-        fitting = [one for one in _MILES if one / step / mi_per_inch <= longest]
+        fitting = [miles for miles in _MILES if miles / step / mi_per_inch <= longest]
         length = max(fitting, default=_MILES[0])
         bars.append((length / step / mi_per_inch, f"{length:g} {unit}"))
     beside = left + max(inches for inches, _ in bars) + 0.06
@@ -154,10 +154,10 @@ def _classes(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> 
         if sum(widths) <= width or size <= 5.5:
             break
         size -= 0.25
-    for item, mine in zip(legend.items, widths, strict=True):
-        sheet.box(x, y, mine, 0.15, item.color or "none", sheet.colors.quiet, 0.4)
-        sheet.write(x + mine / 2, y + 0.29, item.text, size=size, align="center")
-        x += mine
+    for item, box_width in zip(legend.items, widths, strict=True):
+        sheet.box(x, y, box_width, 0.15, item.color or "none", sheet.colors.quiet, 0.4)
+        sheet.write(x + box_width / 2, y + 0.29, item.text, size=size, align="center")
+        x += box_width
 
 
 def _ticks(sheet: Sheet, legend: Legend, x: float, y: float, long: float) -> None:
@@ -217,8 +217,8 @@ def _lines(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> No
         if sum(widths) <= width or size <= 5.5:
             break
         size -= 0.25
-    for item, mine in zip(legend.items, widths, strict=True):
-        middle = x + mine / 2
+    for item, item_width in zip(legend.items, widths, strict=True):
+        middle = x + item_width / 2
         sheet.line(
             [middle - 0.19, middle + 0.19],
             [y + 0.08] * 2,
@@ -228,7 +228,7 @@ def _lines(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> No
             solid_capstyle="butt",
         )
         sheet.write(middle, y + 0.29, item.text, size=size, align="center")
-        x += mine
+        x += item_width
 
 
 def _entries(

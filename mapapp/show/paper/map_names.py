@@ -119,7 +119,7 @@ def chosen_names(names: Sequence[MapName], frame: Frame, taken: Sequence[Box] = 
         if len(chosen) >= most:
             break
         box = box_of(name, frame)
-        is_free = not any(_overlap(box, other) for other in boxes)
+        is_free = not any(_overlap(box, taken_box) for taken_box in boxes)
         if (
             name.text not in said
             and _is_inside(box, frame)
@@ -206,5 +206,7 @@ def _color_of(kind: str, scheme: ColorScheme) -> str:
     return scheme.state_line if kind.startswith("far-") else scheme.ink
 
 
-def _overlap(one: Box, other: Box) -> bool:
-    return bool(one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])
+def _overlap(box: Box, neighbor: Box) -> bool:
+    return bool(
+        box[0] < neighbor[2] and neighbor[0] < box[2] and box[1] < neighbor[3] and neighbor[1] < box[3]
+    )

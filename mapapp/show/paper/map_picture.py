@@ -129,9 +129,9 @@ def draw_outlines(
     **look: object,
 ) -> None:
     """Draw the border of areas with a halo that contrasts with any color below; with `look`, without the halo."""
-    found = list(chosen_areas.borders(release, areas).values()) if areas else []
-    if found:
-        shapes = base_map.mercator(numpy.array([*found, None], dtype=object)[:-1])
+    borders = list(chosen_areas.borders(release, areas).values()) if areas else []
+    if borders:
+        shapes = base_map.mercator(numpy.array([*borders, None], dtype=object)[:-1])
         path = base_map.outline(shapes, frame)
         if not look:
             base_map.stroke(axes, path, scheme.halo, 6, alpha=0.85, zorder=7)
@@ -172,12 +172,12 @@ def _map(axes: Axes, content: MapContent, frame: base_map.Frame, zoom: float) ->
     base_map.draw_borders(axes, release, frame, scheme)
     base_map.draw_ground(axes, release, frame, scheme)
     draw_outlines(axes, release, question.areas, _outline_color(question, scheme), frame, scheme)
-    others = question.shown_others
+    other_areas = question.shown_others
     # Both borders are the same, so the second is dashed to show both.
     dashes: dict[str, object] = (
-        {"linestyle": (0, (3, 3)), "capstyle": "butt"} if others == question.areas else {}
+        {"linestyle": (0, (3, 3)), "capstyle": "butt"} if other_areas == question.areas else {}
     )
-    draw_outlines(axes, release, others, colors[OTHER_END[question.side]], frame, scheme, **dashes)
+    draw_outlines(axes, release, other_areas, colors[OTHER_END[question.side]], frame, scheme, **dashes)
     draw_names(axes, release, frame, scheme, partial(ink_of_names, content))
 
 
@@ -256,10 +256,10 @@ def locator_picture(
         frame = base_map.frame_of(held, sheet.width - 0.04, sheet.height - 0.04, 0.06)
         base_map.draw_land(axes, release, frame, scheme)
         for steps, color in areas:
-            found = list(map_layers.shapes(release, steps).values()) if steps else []
-            if not found:
+            area_shapes = list(map_layers.shapes(release, steps).values()) if steps else []
+            if not area_shapes:
                 continue
-            shapes = base_map.mercator(numpy.array([*found, None], dtype=object)[:-1])
+            shapes = base_map.mercator(numpy.array([*area_shapes, None], dtype=object)[:-1])
             base_map.fill(axes, base_map.outline(shapes, frame), color, alpha=0.85, zorder=3)
             base_map.draw_ring(axes, shapes, frame, color)
         base_map.draw_borders(axes, release, frame, scheme)

@@ -110,7 +110,7 @@ class Sheet:
     def __init__(self, size_in: tuple[float, float], scheme: ColorScheme) -> None:
         # Whole pixels, plus a little against rounding down, so that four times the scale gives four times the pixels.
         self.width, self.height = (
-            (round(each * PIXELS_PER_INCH) + 1e-6) / PIXELS_PER_INCH for each in size_in
+            (round(length_in * PIXELS_PER_INCH) + 1e-6) / PIXELS_PER_INCH for length_in in size_in
         )
         self.scheme = scheme
         self.colors = sheet_colors(scheme)
@@ -213,7 +213,7 @@ class Sheet:
         self, x: list[float], y: list[float], color: str, width: float, **look: Unpack[LineLook]
     ) -> None:
         """Draw a line through places; `width` is in points."""
-        places = [each / self.width for each in x], [1 - each / self.height for each in y]
+        places = [x_in / self.width for x_in in x], [1 - y_in / self.height for y_in in y]
         self.figure.add_artist(
             Line2D(*places, color=color, linewidth=width, transform=self.figure.transFigure, **look)
         )
@@ -271,12 +271,12 @@ def printable(text: str, *, bold: bool = False) -> str:
     """Text on one line that the font can write; missing characters become squares."""
     known = get_font(str(_font_file(bold)))
     flat = " ".join(unicodedata.normalize("NFC", text).split())
-    found = []
+    letters = []
     for letter in flat:
         if unicodedata.category(letter) in ("Cf", "Cc") or letter in _SELECTORS:
             continue  # joiners and similar characters have no shape
-        found.append(letter if known.get_char_index(ord(letter)) else _MISSING)
-    return "".join(found)
+        letters.append(letter if known.get_char_index(ord(letter)) else _MISSING)
+    return "".join(letters)
 
 
 @lru_cache(maxsize=4096)  # names and notes repeat in every picture of a release
@@ -284,10 +284,10 @@ def width_in(text: str, size: float, *, bold: bool = False) -> float:
     """Width of a line of text, inches."""
     if not text:
         return 0.0
-    found = text_to_path.get_text_width_height_descent(
+    extents = text_to_path.get_text_width_height_descent(
         printable(text, bold=bold), font(size, bold=bold), False
     )
-    return float(found[0]) / 72
+    return float(extents[0]) / 72
 
 
 def fitted(text: str, width: float, size: float, *, bold: bool = False) -> str:
@@ -307,17 +307,17 @@ def fitted(text: str, width: float, size: float, *, bold: bool = False) -> str:
 
 def wrapped(text: str, width: float, size: float, *, bold: bool = False, lines: int = 3) -> list[str]:
     """Text in at most `lines` lines of `width` inches; the rest is cut."""
-    found: list[str] = []
+    wrapped_lines: list[str] = []
     words = printable(text, bold=bold).split()
-    while words and len(found) < lines:
+    while words and len(wrapped_lines) < lines:
         n_words = 1
         while n_words < len(words) and width_in(" ".join(words[: n_words + 1]), size, bold=bold) <= width:
             n_words += 1
-        if len(found) == lines - 1:
+        if len(wrapped_lines) == lines - 1:
             n_words = len(words)
-        found.append(fitted(" ".join(words[:n_words]), width, size, bold=bold))
+        wrapped_lines.append(fitted(" ".join(words[:n_words]), width, size, bold=bold))
         words = words[n_words:]
-    return found
+    return wrapped_lines
 
 
 def _font_file(bold: bool) -> Path:
@@ -345,7 +345,7 @@ def _plain_svg(text: str, title: str, words: str) -> str:
     mark = hashlib.sha256(text.encode()).hexdigest()[:8]
     text = re.sub(r'(\sid="|href="#|url\(#)', rf"\g<1>c{mark}-", text)
     # A precision of 0.01 point is enough and halves the size.
-    text = re.sub(r'\sd="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text)
+    text = re.sub(r'\sd="[^"]*"', lambda match: re.sub(r"(\.\d\d)\d+", r"\1", match[0]), text)
     head, _, rest = text.partition(">")
     about = f"<title>{escape(printable(title))}</title>\n <desc>{escape(printable(words))}</desc>"
     return f'<?xml version="1.0" encoding="utf-8"?>\n{head} role="img">\n {about}{rest}'

@@ -36,10 +36,12 @@ def rose(cells: pandas.DataFrame, scheme: ColorScheme) -> Figure:
     labels = dict(zip(cells["band"], cells["band_label"], strict=True))
     colors = palette.band_colors(len(labels), scheme.ramp)
     place = {direction: at for at, direction in enumerate(DIRECTIONS)}
-    mine = cells[cells["direction"].isin(DIRECTIONS)]
+    directed_cells = cells[cells["direction"].isin(DIRECTIONS)]
     workers = numpy.zeros((len(labels), len(DIRECTIONS)), dtype=numpy.int64)
-    row = mine["band"].map({band: at for at, band in enumerate(labels)}).to_numpy(numpy.int64)
-    workers[row, mine["direction"].map(place).to_numpy(numpy.int64)] = mine["workers"].to_numpy()
+    row = directed_cells["band"].map({band: at for at, band in enumerate(labels)}).to_numpy(numpy.int64)
+    workers[row, directed_cells["direction"].map(place).to_numpy(numpy.int64)] = directed_cells[
+        "workers"
+    ].to_numpy()
     traces: list[Trace] = [
         {
             "type": "barpolar",

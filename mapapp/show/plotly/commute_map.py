@@ -375,7 +375,9 @@ def circle_trace(
 
     The trace has no outlines, so each circle is two points: a larger one in the color of the ring, and the circle.
     """
-    twice = [numpy.repeat(numpy.asarray(each, dtype=numpy.float32), 2) for each in (lon_deg, lat_deg, pixels)]
+    twice = [
+        numpy.repeat(numpy.asarray(column, dtype=numpy.float32), 2) for column in (lon_deg, lat_deg, pixels)
+    ]
     twice[2][::2] += 2 * HALO_PIXELS
     return {
         "type": "scattermap",

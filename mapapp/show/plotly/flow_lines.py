@@ -41,7 +41,7 @@ def flow_file(lines: Lines, caption: str) -> bytes:
     places = lines.places.iloc[kept]
     workers = frame["workers"].to_numpy()
     known = frame["expected_error"].to_numpy()
-    found = {
+    properties = {
         "caption": caption,
         "lon": numpy.round(places["lon_deg"], 5).tolist(),
         "lat": numpy.round(places["lat_deg"], 5).tolist(),
@@ -59,7 +59,7 @@ def flow_file(lines: Lines, caption: str) -> bytes:
         "widths": numpy.round(flow_widths(workers, lines.wide), 2).tolist(),
         "strengths": numpy.round(flow_strengths(workers, lines.wide, lines.n_flows), 3).tolist(),
     }
-    return json.dumps(found, separators=(",", ":")).encode()
+    return json.dumps(properties, separators=(",", ":")).encode()
 
 
 def flow_look(lines: Lines, scheme: ColorScheme) -> dict[str, object]:

@@ -31,8 +31,8 @@ def figure(traces: list[Trace], layout: JsonObject) -> Figure:
 
 @lru_cache(maxsize=1)
 def _template() -> JsonObject:
-    found: JsonObject = copy.deepcopy(plotly.io.templates[plotly.io.templates.default].to_plotly_json())
-    return found
+    template: JsonObject = copy.deepcopy(plotly.io.templates[plotly.io.templates.default].to_plotly_json())
+    return template
 
 
 def numbers(values: npt.NDArray[numpy.generic]) -> object:

@@ -146,15 +146,15 @@ class _Worker(Generic[Task, Done]):
     def take(self) -> Done:
         """Return the result of the process."""
         try:
-            failed, found = self.pipe.recv()
+            failed, outcome = self.pipe.recv()
         except (EOFError, ConnectionError):
             raise UsageError(
                 "a worker process was killed, perhaps for lack of memory; run again with fewer --workers to continue"
             ) from None
         self.n_owed -= 1
         if failed:
-            raise found
-        done: Done = found
+            raise outcome
+        done: Done = outcome
         return done
 
     def stop(self) -> None:
@@ -288,7 +288,7 @@ def _make_missing(
     tasks, n_kept = [], 0
     for job in jobs:
         files = {form: (f"{job.stem}.{form}", _inputs(job, form, digests, date)) for form in job.forms}
-        missing = {form: each for form, each in files.items() if not _is_there(folder, *each, made)}
+        missing = {form: file for form, file in files.items() if not _is_there(folder, *file, made)}
         n_kept += len(files) - len(missing)
         for name, _ in missing.values():
             if name not in made and os.path.lexists(folder / name):
@@ -301,10 +301,10 @@ def _make_missing(
     progress("making reports", 0, len(tasks))
     maker = _Maker(tuple(paths), folder, date, list(releases))
     done = each_done(maker, tasks, workers=workers)
-    for number, found in enumerate(done, 1):
-        made |= found
+    for number, records in enumerate(done, 1):
+        made |= records
         _replace(folder / MANIFEST, _manifest(made))
-        for name in found:
+        for name in records:
             keep_place(folder / name)
         progress("making reports", number, len(tasks))
     _replace(folder / INDEX, _index(releases, jobs, made))
@@ -342,16 +342,16 @@ class _Maker:
             rows=job.rows,
             pictures=any(form in DRAWN for form in task.files),
         )
-        found = {}
+        records = {}
         for form, (name, inputs) in task.files.items():
             stream = BytesIO()
             write(report, form, stream, paper=job.paper)
             content = stream.getvalue()
             _replace(self._folder / name, content)
-            found[name] = Made(
+            records[name] = Made(
                 inputs, _sha256(content), len(content), report.title, report.answers[0].sentence
             )
-        return found
+        return records
 
 
 def _read_manifest(folder: Path) -> dict[str, Made]:
@@ -366,7 +366,7 @@ def _read_manifest(folder: Path) -> dict[str, Made]:
         document = json.loads(manifest.read_text(encoding="utf-8"))
         if (document["commutemap"], document["version"]) != _MARKER:
             raise ValueError("not a list of reports")
-        return {name: Made(**each) for name, each in document["files"].items()}
+        return {name: Made(**fields) for name, fields in document["files"].items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise UsageError(f"{manifest}: not a readable list of reports; choose another folder") from None
 

@@ -53,11 +53,11 @@ def file_stem(name: str, taken: Collection[str]) -> str:
     stem = re.sub(r"[^A-Za-z0-9]+", "-", plain).strip("-")[:LONGEST].strip("-") or "report"
     if _RESERVED.fullmatch(stem):
         stem = f"report-{stem}"
-    used = {each.lower() for each in taken}
-    found, number = stem, 2
-    while found.lower() in used:
-        found, number = f"{stem}-{number}", number + 1
-    return found
+    used = {taken_name.lower() for taken_name in taken}
+    unique_stem, number = stem, 2
+    while unique_stem.lower() in used:
+        unique_stem, number = f"{stem}-{number}", number + 1
+    return unique_stem
 
 
 MAX_BYTES: Final = 10_000_000
@@ -99,7 +99,7 @@ def _one_of(*allowed: str) -> tuple[Callable[[object], bool], str]:
 def _some_of(*allowed: str) -> tuple[Callable[[object], bool], str]:
     def fits(value: object) -> bool:
         every = value if isinstance(value, list) else [value]
-        return bool(every) and all(isinstance(each, str) and each in allowed for each in every)
+        return bool(every) and all(isinstance(word, str) and word in allowed for word in every)
 
     return fits, f"one or several of {', '.join(allowed)}"
 
@@ -114,12 +114,12 @@ def _texts(value: object) -> bool:
 
 def _bands(value: object) -> bool:
     every = value if isinstance(value, list) else [value]
-    return all(isinstance(each, int) and not isinstance(each, bool) and 1 <= each <= 3 for each in every)
+    return all(isinstance(band, int) and not isinstance(band, bool) and 1 <= band <= 3 for band in every)
 
 
 def _miles(value: object) -> bool:
     return isinstance(value, list) and all(
-        isinstance(each, (int, float)) and not isinstance(each, bool) for each in value
+        isinstance(miles, (int, float)) and not isinstance(miles, bool) for miles in value
     )
 
 
@@ -176,7 +176,11 @@ def read_batch(path: Path, release: Release) -> list[Job]:
     except ValueError as error:
         raise UsageError(f"{path}: not a TOML file: {error}") from None
     entries = document.pop("report", [])
-    if not isinstance(entries, list) or not entries or not all(isinstance(each, dict) for each in entries):
+    if (
+        not isinstance(entries, list)
+        or not entries
+        or not all(isinstance(report, dict) for report in entries)
+    ):
         raise UsageError(f"{path}: contains no reports; add a [[report]] with an area for each")
     lines = _Lines(path, text)
     _check(document, lines, None)
@@ -213,8 +217,8 @@ class _Lines:
         if place is not None and place < len(self._blocks):
             start, end = self._blocks[place]
         pattern = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
-        found = next((at for at in range(start, end) if key and pattern.match(self._lines[at])), start)
-        return f"{self._path}, line {found + 1}"
+        line_index = next((at for at in range(start, end) if key and pattern.match(self._lines[at])), start)
+        return f"{self._path}, line {line_index + 1}"
 
 
 def _content(path: Path) -> str:
@@ -247,9 +251,9 @@ def _reports(
 ) -> Iterator[tuple[str, list[Part]]]:
     """Name and parts of every report in an entry, which has one question per analysis."""
     show = cast(Show, entry.get("show", "points"))
-    by_analysis = [parts_of(release, one, show) for one in several]
+    by_analysis = [parts_of(release, questions, show) for questions in several]
     if "each" not in entry:
-        parts = [part for found in by_analysis for part in found]
+        parts = [part for analysis_parts in by_analysis for part in analysis_parts]
         yield entry.get("name") or _name_of(release, parts), _held(release, parts)
         return
     for parts_of_one in zip(*by_analysis, strict=True):

@@ -55,12 +55,14 @@ _COLUMNS: Final = (
 
 def place_tables(release: Release, question: Question) -> tuple[Table, ...]:
     """What LODES publishes about the area of a profile; nothing if the release has no such counts."""
-    found = characteristics_of(release, question)
-    if found is None:
+    characteristics = characteristics_of(release, question)
+    if characteristics is None:
         return ()
-    rows = found.classes[["title", "label", "workers", "share"]].itertuples(index=False, name=None)
-    words = f"{found.jobs:,} jobs. {found.source}"
-    table = Table(name="characteristics", title=found.title, words=words, columns=_COLUMNS, rows=tuple(rows))
+    rows = characteristics.classes[["title", "label", "workers", "share"]].itertuples(index=False, name=None)
+    words = f"{characteristics.jobs:,} jobs. {characteristics.source}"
+    table = Table(
+        name="characteristics", title=characteristics.title, words=words, columns=_COLUMNS, rows=tuple(rows)
+    )
     return (table,)
 
 
@@ -148,28 +150,34 @@ def build(
     settled = [part.settle(releases[-1]) for part in parts]
     pairs = [(release, part) for part in settled for release in releases]
     titles = names_of(releases)
-    found, answers = [], []
+    answered_parts, answers = [], []
     for place, (release, part) in enumerate(pairs):
 
         def step(of_three: int, place: int = place) -> None:
             progress("asking and drawing", 3 * place + of_three, 3 * len(pairs))
 
         step(0)
-        found.append(_answered(release, part, titles[release.slug], error_rows, rows))
+        answered_parts.append(_answered(release, part, titles[release.slug], error_rows, rows))
         step(1)
         answers.append(
-            _answer(found[-1], f"answer-{place + 1}", several=len(releases) > 1, rows=rows, pictures=pictures)
+            _answer(
+                answered_parts[-1],
+                f"answer-{place + 1}",
+                several=len(releases) > 1,
+                rows=rows,
+                pictures=pictures,
+            )
         )
         step(3)
-    changes = _changes(found) if pictures else []
-    compared = tuple(comparison(found))
+    changes = _changes(answered_parts) if pictures else []
+    compared = tuple(comparison(answered_parts))
     return Report(
         title=_title(answers),
         subtitle=" · ".join(
             [list_names(_once(answer.analysis for answer in answers)), list_names(list(titles.values()))]
         ),
         date=date,
-        answers=(*answers, *over_the_years(found), *changes),
+        answers=(*answers, *over_the_years(answered_parts), *changes),
         comparison=compared,
         printed_comparison=tuple(cut(table, rows) for table in compared),
         sources=tuple(
@@ -215,29 +223,38 @@ def _answered(
     return AnsweredPart(release, part, result, name)
 
 
-def _answer(one: AnsweredPart, name: str, *, several: bool, rows: int | None, pictures: bool) -> Answer:
-    about, place = one.result.about, place_of(one.release, one.part.question)
-    has_workers = n_about(one.result) > 0
-    grid, left_out = sheet_grid(one.result)
-    published = place_tables(one.release, one.part.question)
+def _answer(
+    answered_part: AnsweredPart, name: str, *, several: bool, rows: int | None, pictures: bool
+) -> Answer:
+    about, place = answered_part.result.about, place_of(answered_part.release, answered_part.part.question)
+    has_workers = n_about(answered_part.result) > 0
+    grid, left_out = sheet_grid(answered_part.result)
+    published = place_tables(answered_part.release, answered_part.part.question)
     return Answer(
         name=name,
-        heading=f"{place}: {about.title}{f' ({one.name})' if several else ''}",
+        heading=f"{place}: {about.title}{f' ({answered_part.name})' if several else ''}",
         place=place,
         analysis=about.title,
-        release=one.name,
+        release=answered_part.name,
         filters=about.filters,
-        sentence=sentence(one.release, one.part.question, one.result),
-        findings=findings(one.result),
-        empty=why_empty(one.release, one.part.question, one.result),
-        locator=locator_of(one.release, one.part, name) if pictures else None,
-        map=map_of(one.release, one.part, name) if pictures else None,
-        first_numbers=first_numbers(one.result),
-        numbers=(*key_numbers(one.result), *largest(one.result)),
-        charts=charts_of(one.release, one.result, name) if has_workers and pictures else (),
-        tables=_with_rows((*tables(one.result, grid), *published)),
-        printed=_with_rows((*printed_tables(one.result, rows), *published)),
-        notes=(*_coverage(one), *map(str, about.notes), *_errors(one.result), *_exceeding(one.result)),
+        sentence=sentence(answered_part.release, answered_part.part.question, answered_part.result),
+        findings=findings(answered_part.result),
+        empty=why_empty(answered_part.release, answered_part.part.question, answered_part.result),
+        locator=locator_of(answered_part.release, answered_part.part, name) if pictures else None,
+        map=map_of(answered_part.release, answered_part.part, name) if pictures else None,
+        first_numbers=first_numbers(answered_part.result),
+        numbers=(*key_numbers(answered_part.result), *largest(answered_part.result)),
+        charts=charts_of(answered_part.release, answered_part.result, name)
+        if has_workers and pictures
+        else (),
+        tables=_with_rows((*tables(answered_part.result, grid), *published)),
+        printed=_with_rows((*printed_tables(answered_part.result, rows), *published)),
+        notes=(
+            *_coverage(answered_part),
+            *map(str, about.notes),
+            *_errors(answered_part.result),
+            *_exceeding(answered_part.result),
+        ),
         left_out=left_out,
     )
 
@@ -248,22 +265,22 @@ def _with_rows(tables: Iterable[Table]) -> tuple[Table, ...]:
 
 def usual_paper(publications: Sequence[OpenedPublication]) -> Paper:
     """Letter for places in the United States, A4 for made-up ones."""
-    covered = [state for each in publications for state in each.covered_states]
+    covered = [state for publication in publications for state in publication.covered_states]
     return "letter" if any(state in states() for state in covered) else "a4"
 
 
-def _changes(found: Sequence[AnsweredPart]) -> list[Answer]:
+def _changes(answered_parts: Sequence[AnsweredPart]) -> list[Answer]:
     """The changes from each release to the next: numbers, and a map if the analysis is drawn by unit."""
     of_part: dict[SettledPart, list[AnsweredPart]] = {}
-    for one in found:
-        of_part.setdefault(one.part, []).append(one)
+    for answered_part in answered_parts:
+        of_part.setdefault(answered_part.part, []).append(answered_part)
     pairs = [pair for group in of_part.values() for pair in pairwise(group)]
     return [_change(*pair, f"change-{place}") for place, pair in enumerate(pairs, 1)]
 
 
 def _change(before: AnsweredPart, after: AnsweredPart, name: str) -> Answer:
-    found, place = change(before.result, after.result), place_of(after.release, after.part.question)
-    compared, between = found.about, found.words.between(before.name, after.name)
+    release_change, place = change(before.result, after.result), place_of(after.release, after.part.question)
+    compared, between = release_change.about, release_change.words.between(before.name, after.name)
     by_unit = bool(after.part.question.entry.shows)
     return Answer(
         name=name,
@@ -273,7 +290,7 @@ def _change(before: AnsweredPart, after: AnsweredPart, name: str) -> Answer:
         release=f"{before.name} → {after.name}",
         filters=compared.filters,
         sentence=f"{between[0].upper()}{between[1:]}.",
-        findings=findings(found),
+        findings=findings(release_change),
         empty="",
         locator=None,
         map=map_of(after.release, after.part, name, before.release) if by_unit else None,
@@ -286,17 +303,17 @@ def _change(before: AnsweredPart, after: AnsweredPart, name: str) -> Answer:
     )
 
 
-def _coverage(one: AnsweredPart) -> tuple[str, ...]:
+def _coverage(answered_part: AnsweredPart) -> tuple[str, ...]:
     """A note that residents' numbers need, unless the answer already has it."""
     if (
-        entry_of(one.result).is_published
-        or one.result.about.side == "work"
-        or one.result.about.has_note(COVERAGE)
+        entry_of(answered_part.result).is_published
+        or answered_part.result.about.side == "work"
+        or answered_part.result.about.has_note(COVERAGE)
     ):
         return ()
-    if not one.release.covered_states:
+    if not answered_part.release.covered_states:
         return ()
-    return (words.coverage(words.covered_states(one.release), of_residents=True),)
+    return (words.coverage(words.covered_states(answered_part.release), of_residents=True),)
 
 
 def _errors(result: Result) -> tuple[str, ...]:

@@ -37,12 +37,12 @@ class AnsweredPart:
     name: str
 
 
-def comparison(found: Sequence[AnsweredPart]) -> tuple[Table, ...]:
+def comparison(answered_parts: Sequence[AnsweredPart]) -> tuple[Table, ...]:
     """Comparison tables for answers that differ only in area or release; empty for a single answer."""
     groups: dict[SettledPart, list[AnsweredPart]] = {}
-    for one in found:
-        same = replace(one.part, question=replace(one.part.question, areas=(), others=()))
-        groups.setdefault(same, []).append(one)
+    for answered_part in answered_parts:
+        same = replace(answered_part.part, question=replace(answered_part.part.question, areas=(), others=()))
+        groups.setdefault(same, []).append(answered_part)
     titles = [_title(group[0], groups) for group in groups.values()]
     made: list[Table] = []
     for number, (title, group) in enumerate(zip(titles, groups.values(), strict=True), 1):
@@ -53,19 +53,19 @@ def comparison(found: Sequence[AnsweredPart]) -> tuple[Table, ...]:
     return tuple(made)
 
 
-def _title(one: AnsweredPart, groups: Iterable[SettledPart]) -> str:
+def _title(answered_part: AnsweredPart, groups: Iterable[SettledPart]) -> str:
     """The analysis, with what distinguishes it from others of the same name."""
-    about = one.result.about
-    if sum(part.question.analysis == one.part.question.analysis for part in groups) == 1:
+    about = answered_part.result.about
+    if sum(part.question.analysis == answered_part.part.question.analysis for part in groups) == 1:
         return about.title
-    who = {"work": "by workplace", "home": "by home"}[one.part.question.side]
+    who = {"work": "by workplace", "home": "by home"}[answered_part.part.question.side]
     return f"{about.title} ({'; '.join(part for part in (who, about.filters) if part)})"
 
 
 def _key_numbers(name: str, title: str, group: Sequence[AnsweredPart]) -> Table:
     """A table with one row per answer and one column per key number."""
     first = key_numbers(group[0].result)
-    several = len({one.release.slug for one in group}) > 1
+    several = len({answered_part.release.slug for answered_part in group}) > 1
     columns = [
         Column(name="area", head="Area", kind="text"),
         Column(name="release", head="Release", kind="text", printed=several),
@@ -75,9 +75,9 @@ def _key_numbers(name: str, title: str, group: Sequence[AnsweredPart]) -> Table:
         if number.error is not None:
             columns.append(Column(name=f"error_{place + 1}", head="Expected error", kind=number.error_kind))
     rows = []
-    for one in group:
-        row: list[object] = [place_of(one.release, one.part.question), one.name]
-        for number, like in zip(key_numbers(one.result), first, strict=True):
+    for answered_part in group:
+        row: list[object] = [place_of(answered_part.release, answered_part.part.question), answered_part.name]
+        for number, like in zip(key_numbers(answered_part.result), first, strict=True):
             row.append(number.value)
             if like.error is not None:
                 row.append(number.error)
@@ -94,8 +94,8 @@ def _key_numbers(name: str, title: str, group: Sequence[AnsweredPart]) -> Table:
 def _changes(name: str, title: str, group: Sequence[AnsweredPart]) -> list[Table]:
     """Tables of the changes in each area from one release to the next."""
     by_part: dict[SettledPart, dict[str, AnsweredPart]] = {}
-    for one in group:
-        by_part.setdefault(one.part, {})[one.release.slug] = one
+    for answered_part in group:
+        by_part.setdefault(answered_part.part, {})[answered_part.release.slug] = answered_part
     return [
         _change_table(f"{name}{number}", title, before, after)
         for number, (before, after) in enumerate(
@@ -105,21 +105,21 @@ def _changes(name: str, title: str, group: Sequence[AnsweredPart]) -> list[Table
 
 
 def _change_table(name: str, title: str, before: AnsweredPart, after: AnsweredPart) -> Table:
-    found = change(before.result, after.result)
-    order = found.rows["change"].abs().sort_values(ascending=False, kind="stable").index
+    release_change = change(before.result, after.result)
+    order = release_change.rows["change"].abs().sort_values(ascending=False, kind="stable").index
     return table_of(
         name,
-        f"{place_of(after.release, after.part.question)}, {title}: {found.about.release}",
-        " ".join([found.words.order, *map(str, found.about.notes)]),
-        found.rows.loc[order],
-        change_columns(found),
+        f"{place_of(after.release, after.part.question)}, {title}: {release_change.about.release}",
+        " ".join([release_change.words.order, *map(str, release_change.about.notes)]),
+        release_change.rows.loc[order],
+        change_columns(release_change),
     )
 
 
 def _beside(name: str, title: str, group: Sequence[AnsweredPart]) -> list[Table]:
     """The rows of the main table, with a column of workers for each area."""
-    one_release = len({one.release.slug for one in group}) == 1
-    results = [one.result for one in group]
+    one_release = len({answered_part.release.slug for answered_part in group}) == 1
+    results = [answered_part.result for answered_part in group]
     if not one_release or len(group) > MOST_BESIDE or entry_of(results[0]).pairs:
         return []
     frames = [next(iter(result.tables().values())) for result in results]
@@ -128,24 +128,30 @@ def _beside(name: str, title: str, group: Sequence[AnsweredPart]) -> list[Table]
     index = parts[0].index
     for part in parts[1:]:
         index = index.union(part.index, sort=False)
-    labels = [each for each in ("name", "label", "band_label") if each in frames[0].columns]
+    labels = [column for column in ("name", "label", "band_label") if column in frames[0].columns]
     named = pandas.concat([part[labels] for part in parts])
     named = named[~named.index.duplicated()].reindex(index)
     measure = entry_of(results[0]).measure
     counts = [_measured(part[measure.column].reindex(index), measure.kind) for part in parts]
     plain = table_of(name, f"{title}: areas side by side", "", named.reset_index())
     heads = [
-        Column(name=f"workers_{place}", head=place_of(one.release, one.part.question), kind=measure.kind)
-        for place, one in enumerate(group, 1)
+        Column(
+            name=f"workers_{place}",
+            head=place_of(answered_part.release, answered_part.part.question),
+            kind=measure.kind,
+        )
+        for place, answered_part in enumerate(group, 1)
     ]
-    most_first = sorted(range(len(index)), key=lambda at: -sum(each[at] or 0 for each in counts))
+    most_first = sorted(
+        range(len(index)), key=lambda at: -sum(area_counts[at] or 0 for area_counts in counts)
+    )
     ranked = most_first if "name" in labels else range(len(index))
     return [
         replace(
             plain,
             words=f"{measure.name} in each area, with every row that occurs in any area.",
             columns=(*plain.columns, *heads),
-            rows=tuple((*plain.rows[at], *(each[at] for each in counts)) for at in ranked),
+            rows=tuple((*plain.rows[at], *(area_counts[at] for area_counts in counts)) for at in ranked),
         )
     ]
 
@@ -162,17 +168,17 @@ def _measured(column: pandas.Series, kind: str) -> list[float | None]:
 LEAST_YEARS = 2
 
 
-def over_the_years(found: Sequence[AnsweredPart]) -> list[Answer]:
+def over_the_years(answered_parts: Sequence[AnsweredPart]) -> list[Answer]:
     """Return the lines and the table of each question that was put to releases of different years."""
     of_part: dict[Part, dict[str, AnsweredPart]] = {}
-    for one in found:
-        of_part.setdefault(one.part, {})[one.result.about.year] = one
+    for answered_part in answered_parts:
+        of_part.setdefault(answered_part.part, {})[answered_part.result.about.year] = answered_part
     groups = [group for group in of_part.values() if len(group) >= LEAST_YEARS and all(group)]
     return [_years(list(group.values()), f"years-{place}") for place, group in enumerate(groups, 1)]
 
 
 def _years(group: Sequence[AnsweredPart], name: str) -> Answer:
-    over, last = over_years([one.result for one in group]), group[-1]
+    over, last = over_years([answered_part.result for answered_part in group]), group[-1]
     place, span = place_of(last.release, last.part.question), f"{over.years[0]} to {over.years[-1]}"
     about, table = last.result.about, _table(over)
     return Answer(
@@ -211,11 +217,11 @@ def _table(over: OverYears) -> Table:
 
 
 def _pictures(over: OverYears, name: str) -> tuple[Picture, ...]:
-    found = []
+    pictures = []
     for place, (label, values) in enumerate(over.lines(), 1):
-        words = "; ".join(f"{each.year}: {each.text}" for each in values)
+        words = "; ".join(f"{year_value.year}: {year_value.text}" for year_value in values)
         svg = year_lines(values, label, COLOR_SCHEMES["light"])
-        found.append(
+        pictures.append(
             Picture(name=f"{name}-{place}", title=label, words=words, content=svg.encode(), form="svg")
         )
-    return tuple(found)
+    return tuple(pictures)

@@ -319,7 +319,7 @@ def as_code_point(letter: str) -> str:
 
 def upright(text: str) -> str:
     """Text with bidirectional control characters shown as code points, so that they cannot reorder what follows."""
-    return _TURNING.sub(lambda found: as_code_point(found.group()), text)
+    return _TURNING.sub(lambda match: as_code_point(match.group()), text)
 
 
 _SHOWN: Final[dict[Kind, Callable[..., str]]] = {

@@ -74,7 +74,7 @@ def _certificate(certificate: Mapping[str, object]) -> tuple[tuple[str, str], ..
 def _provenance(release: Release) -> tuple[tuple[str, str], ...]:
     facts, digests = release.facts, Provenance.of(release.store)
     sources = facts.get("sources")
-    named = [each.get("name") if isinstance(each, dict) else each for each in sources or ()]
+    named = [source.get("name") if isinstance(source, dict) else source for source in sources or ()]
     vintage = facts.get("vintage")
     kind = {"records": "Records", "published": "Counts"}.get(str(release.certificate.get("kind")), "Release")
     rows = {

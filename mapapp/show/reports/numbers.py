@@ -149,8 +149,8 @@ def place_of(release: Release, question: Question) -> str:
 
 
 def _area(release: Release, steps: tuple[str, ...], everything: str) -> str:
-    found = release.areas.select(area_of(steps))
-    return everything if found.blocks is None else found.name
+    area = release.areas.select(area_of(steps))
+    return everything if area.blocks is None else area.name
 
 
 def sentence(release: Release, question: Question, result: Result) -> str:
@@ -158,13 +158,13 @@ def sentence(release: Release, question: Question, result: Result) -> str:
     entry, n = entry_of(result), headline_of(result).value
     s = "s" * (n == 1)
     whole = "all areas of the release"
-    here, other = (_area(release, steps, whole) for steps in (question.areas, question.others))
+    here, there = (_area(release, steps, whole) for steps in (question.areas, question.others))
     clause = clause_of(result) or f"{words.VERB[result.about.side or 'work']}{{s}} in {{here}}"
     who = f"{n:,} {counted_unit(result, n, words.subject(release.certificate))}"
     if result.about.side == "home" and not clause_of(result) and here != whole:
         clause += and_work(result.about, f"in {here}", "{s}")
     covered = covered_in(result.about)
-    text = clause.format(s=s, here=here, home=here, work=other, covered=covered)
+    text = clause.format(s=s, here=here, home=here, work=there, covered=covered)
     return f"{who} {text}{entry.tail(result)}."
 
 

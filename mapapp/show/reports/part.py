@@ -52,13 +52,13 @@ def parts_of(release: Release, several: Questions, show: Show = "points") -> lis
     UsageError, GeometryError
         If the release lacks an area or layer of the questions, or there is no area.
     """
-    found = [Part(question.normal, show) for question in questions_of(release, several)]
-    if not found:
+    parts = [Part(question.normal, show) for question in questions_of(release, several)]
+    if not parts:
         raise UsageError(
             f"--each {several.each}: the area has no unit of that layer; choose another layer or area"
         )
-    for part in found:
+    for part in parts:
         for steps in (part.question.areas, part.question.others):
             if len(steps) > MAX_PARTS:
                 raise UsageError(f"the area has {len(steps):,} parts; a report allows at most {MAX_PARTS}")
-    return found
+    return parts

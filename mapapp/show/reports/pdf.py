@@ -153,7 +153,7 @@ def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str
     command = report.remake.command_for("pdf", paper if paper != report.paper else "")
     links = [[text, link or "?"] for text, link in report.remake.links]
     # A command that has the question in its options needs no setup files.
-    setups = [list(each) for each in report.remake.setups] if "--setup" in command else []
+    setups = [list(setup) for setup in report.remake.setups] if "--setup" in command else []
     n_letters = len(command) + sum(len(text) for part in (*links, *setups) for text in part)
     tables = [*(table for answer in report.answers for table in answer.printed), *report.printed_comparison]
     most = _most_rows([len(table.rows) for table in tables])
@@ -188,10 +188,13 @@ def _answer(answer: Answer, files: dict[str, bytes], most: int) -> dict[str, obj
         "empty": answer.empty,
         "locator": _picture(answer.locator, files),
         "map": _picture(answer.map, files),
-        "six": [[shown(each.kind, each.value), each.error_text, each.label] for each in answer.first_numbers],
+        "six": [
+            [shown(number.kind, number.value), number.error_text, number.label]
+            for number in answer.first_numbers
+        ],
         "numbers": [
-            [each.label, shown(each.kind, each.value), each.error_text, each.caution]
-            for each in answer.numbers
+            [number.label, shown(number.kind, number.value), number.error_text, number.caution]
+            for number in answer.numbers
         ],
         "charts": [_picture(chart, files) for chart in answer.charts],
         "notes": list(answer.notes),

@@ -95,26 +95,26 @@ def printed_tables(result: Result, rows: int | None) -> tuple[Table, ...]:
     A grid comes after the main table, and replaces the tables that have the same counts.
     """
     in_grid = () if result.has_several else entry_of(result).in_grid
-    found = [table for table in _tables(result, rows) if table.name not in in_grid]
-    return (*found[:1], *_grid_tables(result, grid_of(result, _GRID), most=True), *found[1:])
+    plain_tables = [table for table in _tables(result, rows) if table.name not in in_grid]
+    return (*plain_tables[:1], *_grid_tables(result, grid_of(result, _GRID), most=True), *plain_tables[1:])
 
 
 def _tables(result: Result, rows: int | None) -> list[Table]:
-    found = []
+    answer_tables = []
     for name, whole in result.tables().items():
         title, about = _title(result, name)
         own, frame = _own_columns(result, name), _short(whole, rows)
         about = _cut_words(about, frame, whole)
         if _has_bands_apart(result, name):
-            bands = [f"{each}_{band}" for each in _BANDS for band in (1, 2, 3)]
+            bands = [f"{characteristic}_{band}" for characteristic in _BANDS for band in (1, 2, 3)]
             plain, mark = frame.drop(columns=bands), mark_of_table(result, name)
-            found.append(table_of(name, title, about, plain, no_error=mark))
+            answer_tables.append(table_of(name, title, about, plain, no_error=mark))
             named = frame[["name", "unit_id", "kind", *bands]]
             wide = table_of("bands", f"{title}: age, earnings, and industry", _BANDS_WORDS, named)
-            found.append(_without_identifiers(wide))
+            answer_tables.append(_without_identifiers(wide))
         else:
-            found.append(table_of(name, title, about, frame, own, mark_of_table(result, name)))
-    return found
+            answer_tables.append(table_of(name, title, about, frame, own, mark_of_table(result, name)))
+    return answer_tables
 
 
 def _short(frame: pandas.DataFrame, rows: int | None) -> pandas.DataFrame:
@@ -177,11 +177,11 @@ def _grid_tables(result: Result, grid: pandas.DataFrame | None, *, most: bool = 
     )
     values, mark = [plain_column(grid[name]) for name in grid.columns], mark_of_grid(result)
     if mark:
-        cut += f" {_MARKED if any(each.kind == 'error' for each in columns) else _NONE_KNOWN}".format(
+        cut += f" {_MARKED if any(column.kind == 'error' for column in columns) else _NONE_KNOWN}".format(
             mark=mark
         )
         values = [
-            [mark if each is None else each for each in cells] if column.kind == "error" else cells
+            [mark if cell is None else cell for cell in cells] if column.kind == "error" else cells
             for column, cells in zip(columns, values, strict=True)
         ]
     rows = tuple(zip(*values, strict=True))
@@ -201,7 +201,7 @@ def first_rows(result: Result, n_rows: int) -> Table | None:
     name, frame = next(iter(result.tables().items()), ("", None))
     if frame is None:
         return None
-    bands = [f"{each}_{band}" for each in _BANDS for band in (1, 2, 3)]
+    bands = [f"{characteristic}_{band}" for characteristic in _BANDS for band in (1, 2, 3)]
     frame = frame.drop(columns=bands, errors="ignore")
     frame = largest_change(frame) if isinstance(result, Change) else frame
     short = shortened(frame, n_rows) if "share" in frame.columns else frame.head(n_rows)
@@ -251,30 +251,34 @@ def table_of(
     Rows without an expected error have the mark `no_error` in place of it.
     """
     frame = _labelled(mark_exceeding(frame))
-    first = [each for each in _FIRST if each in frame.columns]
-    order = [*first, *(each for each in frame.columns if each not in first)]
+    first = [column_name for column_name in _FIRST if column_name in frame.columns]
+    order = [*first, *(column_name for column_name in frame.columns if column_name not in first)]
     columns = []
-    for each in order:
-        head, kind, printed = (own[each].head, own[each].kind, True) if each in own else _HEADS[each]
-        columns.append(Column(name=each, head=head or _label_head(frame), kind=kind, printed=printed))
-    if any(each.kind == "error" for each in columns) and words.all_exact(frame["expected_error"]):
+    for column_name in order:
+        head, kind, printed = (
+            (own[column_name].head, own[column_name].kind, True)
+            if column_name in own
+            else _HEADS[column_name]
+        )
+        columns.append(Column(name=column_name, head=head or _label_head(frame), kind=kind, printed=printed))
+    if any(column.kind == "error" for column in columns) and words.all_exact(frame["expected_error"]):
         about = f"{about} All counts are exact.".strip()
-        columns = [replace(each, printed=each.printed and each.kind != "error") for each in columns]
+        columns = [replace(column, printed=column.printed and column.kind != "error") for column in columns]
     errors = frame["expected_error"].notna().sum() if "expected_error" in frame else 0
     if 0 < errors < len(frame):
         about = f"{about} {errors:,} of {len(frame):,} rows have an expected error.".strip()
-    values = [plain_column(frame[each]) for each in order]
+    values = [plain_column(frame[column_name]) for column_name in order]
     if no_error and "expected_error" in order:
         about = f"{about} {_MARKED.format(mark=no_error)}".strip()
         place = order.index("expected_error")
-        values[place] = [no_error if each is None else each for each in values[place]]
+        values[place] = [no_error if cell is None else cell for cell in values[place]]
     rows = tuple(zip(*values, strict=True))
     return Table(name=name, title=title, words=about, columns=tuple(columns), rows=rows)
 
 
 def _without_identifiers(table: Table) -> Table:
     """The same table without printed identifiers, which would make it too wide."""
-    columns = (replace(each, printed=each.printed and each.kind != "code") for each in table.columns)
+    columns = (replace(column, printed=column.printed and column.kind != "code") for column in table.columns)
     return replace(table, columns=tuple(columns))
 
 

@@ -80,7 +80,9 @@ class _Book:
             for table in (*_numbers(answer), *answer.tables)
         ]
         beside = [(self._add(self._free(table.name)), table) for table in report.comparison]
-        self._front(front, report, [(each.get_name(), table, answer) for each, table, answer in tables])
+        self._front(
+            front, report, [(worksheet.get_name(), table, answer) for worksheet, table, answer in tables]
+        )
         for sheet, table, _ in tables:
             self._table(sheet, table)
         for sheet, table in beside:
@@ -96,11 +98,11 @@ class _Book:
 
     def _free(self, name: str) -> str:
         name = re.sub(r"[\[\]:*?/\\']", " ", name)[:_LONG_NAME]
-        number, found = 2, name
-        while found.lower() in self._names:
+        number, free_name = 2, name
+        while free_name.lower() in self._names:
             tail = f" {number}"
-            found, number = name[: _LONG_NAME - len(tail)] + tail, number + 1
-        return found
+            free_name, number = name[: _LONG_NAME - len(tail)] + tail, number + 1
+        return free_name
 
     def _front(self, sheet: Worksheet, report: Report, listed: Sequence[tuple[str, Table, Answer]]) -> None:
         """Write the front sheet: a summary, and a list of the other sheets."""
@@ -197,7 +199,7 @@ def _numbers(answer: Answer) -> tuple[Table, ...]:
     if not answer.numbers:
         return ()
     errors: Kind = (
-        "ratio error" if any(each.error_kind == "ratio error" for each in answer.numbers) else "error"
+        "ratio error" if any(number.error_kind == "ratio error" for number in answer.numbers) else "error"
     )
     columns = (
         Column(name="number", head="Number", kind="text"),
@@ -208,8 +210,8 @@ def _numbers(answer: Answer) -> tuple[Table, ...]:
     )
     units = {"share": "share, 0 to 1", "miles": "miles", "ratio": "ratio", "ratio change": "ratio"}
     rows = tuple(
-        (each.label, each.value, units.get(each.kind, each.unit), each.error_cell, each.caution)
-        for each in answer.numbers
+        (number.label, number.value, units.get(number.kind, number.unit), number.error_cell, number.caution)
+        for number in answer.numbers
     )
     table = Table(
         name="numbers",
