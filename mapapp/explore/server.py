@@ -52,7 +52,7 @@ from mapapp.kinds.pages import PAGES
 from mapapp.kinds.tables.read.served_table import ServedTable, open_tables
 from mapapp.question.cost import TooCostly, check_cost
 from mapapp.question.question import Question
-from mapapp.show.content import chosen_areas, map_layers
+from mapapp.show.content import area_outlines, chosen_areas, map_layers
 
 _VIEWS: Final = "commutemap"
 _POOL: Final = "commutemap processes"
@@ -444,7 +444,7 @@ def _add_files(server: flask.Flask, views: Views) -> None:
         if name in ("areas", "blocks"):
             areas = tuple(dict.fromkeys(flask.request.args.getlist("area")))
             known = tuple(area for area in areas if views.has_area(slug, area))
-            packed = chosen_areas.borders_file if name == "areas" else map_layers.outlines
+            packed = chosen_areas.borders_file if name == "areas" else area_outlines.outlines
             return web_app.geojson(packed(release, known))
         if name in ("shown", "uncertain"):
             address, _ = views.parse(_view_query(slug))
@@ -480,7 +480,7 @@ def _table_shapes(table: ServedTable, version: str, name: str) -> bytes:
     if name != "areas":
         return _shapes(table, name)
     areas = tuple(dict.fromkeys(flask.request.args.getlist("area")))
-    return map_layers.outlines(table, tuple(area for area in areas if area in table.areas))
+    return area_outlines.outlines(table, tuple(area for area in areas if area in table.areas))
 
 
 def _view_query(slug: str) -> str:

@@ -21,7 +21,7 @@ from mapapp.explore.callbacks.views import MOST_LINES, LimitedLog, Views
 from mapapp.explore.server import create_app, listen
 from mapapp.question.address import Address
 from mapapp.question.setup_file import VERSION
-from mapapp.show.content import map_layers
+from mapapp.show.content import area_outlines
 from tests.addresses import address_of
 from tests.releases import ELSEWHERE, write_release
 
@@ -305,6 +305,6 @@ def test_outlines_of_many_units_read_their_table_once(path: Path, monkeypatch: p
     )
     tracts = tuple(f"tract:{unit}" for unit in release.areas.tracts["tract_id"])
     read.clear()
-    found = map_layers.shapes(release, (*tracts, "county:10001"))
+    found = area_outlines.shapes(release, (*tracts, "county:10001"))
     assert len(found) > 20
     assert sorted(read) == ["counties", "tracts"]

@@ -8,6 +8,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import geopandas
@@ -26,7 +27,15 @@ from mapapp.question.analyses import Show
 from mapapp.question.fields import Per, Theme
 from mapapp.question.question import Question
 from mapapp.question.view import View
-from mapapp.show.content import camera, flow_shapes, ground, inflow_diagram, map_layers, palette
+from mapapp.show.content import (
+    area_outlines,
+    camera,
+    flow_shapes,
+    ground,
+    inflow_diagram,
+    map_layers,
+    palette,
+)
 from mapapp.show.content import map_content as land_area
 from mapapp.show.content.colored_units import NOT_COVERED, PARTLY, colored_units
 from mapapp.show.content.dots import degrees_of
@@ -581,6 +590,19 @@ def test_dark_and_light_differ_in_color_alone(release: Release) -> None:
     assert ("layout", "map", "style") not in places
 
 
+def test_the_outline_of_an_area_ends_at_the_packaged_shore(
+    release: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And stays whole where nothing but sea would be left."""
+    county = area_outlines.selected_shape(release, ("county:10001",))
+    west, south, east, north = shapely.bounds(county)
+    half = shapely.box(west, south, (west + east) / 2, north)
+    for sea, left in ((half, shapely.difference(county, half)), (shapely.box(-180, -90, 180, 90), county)):
+        around = SimpleNamespace(of=lambda _kind, sea=sea: numpy.array([sea]))
+        monkeypatch.setattr(area_outlines, "surroundings_of", lambda _release, around=around: around)
+        assert shapely.equals(area_outlines.cut_at_shore(release, county), left)
+
+
 def test_points_without_a_place_are_not_drawn(release: Release) -> None:
     places = served_answers.places(release, Question(), "home")
     assert numpy.isfinite(places["lon_deg"]).all()
@@ -606,7 +628,7 @@ def test_a_comparison_cuts_units_off_at_the_border_of_its_area(release: Release)
     here = mine["layer_stplc"].value_counts().drop("", errors="ignore").to_dict()
     partly = {place for place, n in here.items() if n < of_place[place]}
     assert partly
-    county = map_layers.selected_shape(release, ("county:10001",)).buffer(5e-4)
+    county = area_outlines.selected_shape(release, ("county:10001",)).buffer(5e-4)
     whole, drawn = map_layers.unit_shapes(release, "stplc"), content_of(release, cut).shapes
     assert list(drawn) == list(whole)
     for place, shape in drawn.items():

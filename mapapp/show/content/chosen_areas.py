@@ -27,7 +27,7 @@ from mapapp.question.area_text import (
     parse_area,
     polygon_of,
 )
-from mapapp.show.content import map_layers
+from mapapp.show.content import area_outlines
 from mapapp.show.content.map_layers import packed
 
 _MI_PER_DEG: Final = EARTH_RADIUS_MI * math.pi / 180
@@ -46,7 +46,7 @@ def borders(release: OpenedPublication, areas: tuple[str, ...]) -> dict[str, sha
         steps = _steps(areas)
         shapes = [_border(release, step.part) for step in steps] if is_drawn(areas) else []
         if not shapes or any(shape is None for shape in shapes) or steps[0].sign != "+":
-            return map_layers.shapes(release, areas)
+            return area_outlines.shapes(release, areas)
         if all(step.sign == "+" for step in steps):
             return dict(zip(areas, shapes, strict=True))
         signs = [step.sign for step in steps]
@@ -86,9 +86,9 @@ def _border(release: OpenedPublication, part: Part) -> shapely.Geometry | None:
     if isinstance(part, Everything):
         return None
     if isinstance(part, Unit):
-        return map_layers.unit_outlines(release, (str(part),))[str(part)]
+        return area_outlines.unit_outlines(release, (str(part),))[str(part)]
     if isinstance(part, Units):
-        return map_layers.selected_shape(release, (str(part),))
+        return area_outlines.selected_shape(release, (str(part),))
     if isinstance(part, Corridor):
         edges = _border(release, part.of) if isinstance(part.of, Unit | Units) else part.edges
         return None if edges is None else around(edges, part.miles)

@@ -25,7 +25,7 @@ from mapapp.answers.commutes import lines
 from mapapp.answers.release import Release
 from mapapp.question.question import SettledQuestion
 from mapapp.question.view import Bounds, View
-from mapapp.show.content import camera, ground, map_layers, palette
+from mapapp.show.content import area_outlines, camera, ground, map_layers, palette
 from mapapp.show.content.density import DensityImage, draw_density
 from mapapp.show.content.dot_map import DotMap, dot_map, dots_of
 from mapapp.show.content.dots import degrees_of
@@ -153,7 +153,7 @@ class MapContent:
         Homes outside the mapped area are known only by state, so the camera ignores them.
         """
         release, question = self.release, self.question
-        boxes = [map_layers.bounds(release, steps) for steps in (question.areas, question.others) if steps]
+        boxes = [area_outlines.bounds(release, steps) for steps in (question.areas, question.others) if steps]
         held = [box for box in boxes if box is not None]
         box = camera.union(held) if held else None
         if question.entry.n_needed == 2 and not question.is_complete:

@@ -139,8 +139,8 @@ _OF_PARTS: Final = {"comparison": False, "job-balance": True, "characteristics":
 """Analyses that count only a part of a unit which is partly in the area, and whether only blocks with jobs count."""
 _MOST_TRACTS: Final = 1_500  # whose outlines are drawn at city zoom; those of more would be too much to send
 _HOME_SHARE: Final = 0.9995  # of the people whose homes the first view shows, in each direction
-_LINE_GRID_DEG: Final = 1e-4  # about 10 m
-_GRID_DEG: Final = 1e-5  # about 1 m, which is invisible and shortens the text
+_LINEGRID_DEG: Final = 1e-4  # about 10 m
+GRID_DEG: Final = 1e-5  # about 1 m, which is invisible and shortens the text
 
 
 class BaseLayerSource(Protocol):
@@ -361,7 +361,7 @@ def _packed_surroundings(layer: Surroundings) -> bytes:
 
 def _packed_tracts(release: BaseLayerSource) -> bytes:
     shapes = _tracts_in_view(release) if has_tract_lines(release) else _array([])
-    lines = shapely.set_precision(hairlines(shapes), _LINE_GRID_DEG)
+    lines = shapely.set_precision(hairlines(shapes), _LINEGRID_DEG)
     return packed([str(at) for at in range(len(lines))], list(lines))
 
 
@@ -419,67 +419,6 @@ def middle(shape: shapely.Geometry) -> shapely.Geometry:
     """The centroid, or a point well inside if the centroid is outside."""
     middle = shapely.centroid(shape)
     return middle if shapely.contains(shape, middle) else shapely.point_on_surface(shape)
-
-
-def outlines(release: OpenedPublication, areas: tuple[str, ...]) -> bytes:
-    """Gzipped GeoJSON of the chosen areas' shapes, without areas that have none."""
-
-    def make() -> bytes:
-        shape_by_area = shapes(release, areas)
-        return packed(list(shape_by_area), list(shape_by_area.values()))
-
-    return release.once(("outlines", areas), make)
-
-
-def shapes(release: OpenedPublication, areas: tuple[str, ...]) -> dict[str, shapely.Geometry]:
-    """Simplified polygons of each unit, or of the whole area for other steps; units without shapes are left out."""
-
-    def make() -> dict[str, shapely.Geometry]:
-        if all("," not in area and area.partition(":")[0] in release.areas.columns for area in areas):
-            shape_by_area = unit_outlines(release, areas)
-        else:
-            shape_by_area = {"area": selected_shape(release, areas)}
-        return {area: shape for area, shape in shape_by_area.items() if shape is not None}
-
-    return release.once(("shapes", areas), make)
-
-
-def unit_outlines(release: OpenedPublication, keys: tuple[str, ...]) -> dict[str, shapely.Geometry | None]:
-    """Simplified polygons of units: published boundaries, or unions of their blocks' cells, or None."""
-    outline_by_key: dict[str, shapely.Geometry | None] = {}
-    for key in keys:
-        watch.check()
-        level, _, unit_id = key.partition(":")
-        outlines = release.areas.outlines
-        outline_by_key[key] = _rounded_off(
-            outlines.of_unit(level, unit_id)
-            if level in TABLES
-            else outlines.of_blocks(release.areas.blocks([key]))
-        )
-    return outline_by_key
-
-
-def _rounded_off(shape: shapely.Geometry) -> shapely.Geometry:
-    if shape is None or shape.is_empty:
-        return None
-    return shapely.set_precision(shapely.simplify(shape, 1.5e-4), _GRID_DEG)
-
-
-def selected_shape(release: OpenedPublication, areas: tuple[str, ...]) -> shapely.Geometry:
-    """Polygon of the blocks in an area, or None."""
-    shape = release.areas.outlines.of_blocks(release.areas.select(" ".join(areas)).blocks)
-    if shape is None or shape.is_empty:
-        return None
-    return shapely.set_precision(shapely.simplify(shape, 5e-5), _GRID_DEG)
-
-
-def bounds(release: OpenedPublication, areas: tuple[str, ...]) -> Bounds | None:
-    """West, south, east and north of the areas' shapes, degrees; None if no area has a shape."""
-    shape_by_area = shapes(release, areas)
-    if not shape_by_area:
-        return None
-    west, south, east, north = shapely.total_bounds(list(shape_by_area.values()))
-    return float(west), float(south), float(east), float(north)
 
 
 def home_bounds(release: BaseLayerSource) -> Bounds:

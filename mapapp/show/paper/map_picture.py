@@ -14,7 +14,7 @@ from mapapp.answers.release import Release
 from mapapp.question.fields import Side, Theme
 from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds
-from mapapp.show.content import camera, chosen_areas, map_layers
+from mapapp.show.content import area_outlines, camera, chosen_areas, map_layers
 from mapapp.show.content.colored_units import ink_of_names
 from mapapp.show.content.legend import Item, Legend
 from mapapp.show.content.map_captions import map_caption
@@ -203,7 +203,7 @@ def _outline_items(content: MapContent) -> tuple[Item, ...]:
             _outline_color(question, scheme) if side == question.side else colors[side],
         )
         for steps, side in both
-        if steps and map_layers.bounds(release, steps) is not None
+        if steps and area_outlines.bounds(release, steps) is not None
     )
 
 
@@ -251,12 +251,12 @@ def locator_picture(
             (question.areas, sides[question.side]),
             (question.shown_others, sides[OTHER_END[question.side]]),
         ]
-        boxes = [map_layers.bounds(release, steps) for steps, _ in areas if steps]
+        boxes = [area_outlines.bounds(release, steps) for steps, _ in areas if steps]
         held = camera.union([map_layers.home_bounds(release), *(box for box in boxes if box is not None)])
         frame = base_map.frame_of(held, sheet.width - 0.04, sheet.height - 0.04, 0.06)
         base_map.draw_land(axes, release, frame, scheme)
         for steps, color in areas:
-            area_shapes = list(map_layers.shapes(release, steps).values()) if steps else []
+            area_shapes = list(area_outlines.shapes(release, steps).values()) if steps else []
             if not area_shapes:
                 continue
             shapes = base_map.mercator(numpy.array([*area_shapes, None], dtype=object)[:-1])
