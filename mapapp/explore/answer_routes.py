@@ -35,7 +35,7 @@ from mapapp.show.plotly import flow_lines
 _MOST_DIGITS = 5
 
 
-def asked(
+def read_request(
     views: Views, slug: str, version: str, largest: Mapping[str, int]
 ) -> tuple[Release, Address, dict[str, int]]:
     """The release, the view, and the numbers that a script adds to the query of a view.
@@ -84,7 +84,7 @@ def register_cells(server: flask.Flask, views: Views) -> None:
 
     @server.get(f"{views.prefix}{CELL_PATH}<slug>/<version>.json")
     def cell(slug: str, version: str) -> flask.Response:
-        release, address, own = asked(views, slug, version, _OWN_CELL)
+        release, address, own = read_request(views, slug, version, _OWN_CELL)
         question = address.question
         if set(own) != set(_OWN_CELL) or not question.is_complete or not ENTRIES[question.analysis].pairs:
             flask.abort(404)
@@ -139,7 +139,7 @@ def register_dots(server: flask.Flask, views: Views) -> None:
     def tile(slug: str, version: str, z: int, x: int, y: int, ratio: int) -> flask.Response:
         if z > FINEST_TILE or max(x, y) >= 2**z:
             flask.abort(404)
-        _, address, _ = asked(views, slug, version, {})
+        _, address, _ = read_request(views, slug, version, {})
         content = views.map_content(address, address.view)
         if content.kind != "points":
             flask.abort(404)
@@ -154,7 +154,7 @@ def register_morning(server: flask.Flask, views: Views) -> None:
 
     @server.get(f"{views.prefix}{draw.MORNING_PATH}<slug>/<version>.json")
     def workers(slug: str, version: str) -> flask.Response:
-        release, address, own = asked(views, slug, version, _OWN_MORNING)
+        release, address, own = read_request(views, slug, version, _OWN_MORNING)
         content = views.map_content(address, address.view)
         if "most" not in own or content.kind != "points" or not can_move(content.question):
             flask.abort(404)
@@ -174,16 +174,16 @@ def register_flows(server: flask.Flask, views: Views) -> None:
 
     @server.get(f"{views.prefix}{FLOW_PATH}<slug>/<version>.json")
     def flows(slug: str, version: str) -> flask.Response:
-        content, own = _asked(views, slug, version)
+        content, own = _read_flow_request(views, slug, version)
         if "line" in own:
             return kept(_error(content, own["zoom"], own["line"]))
         caption = draw.flow_caption(content, own["zoom"], own.get("width", 700))
         return kept(flow_lines.flow_file(content.lines(own["zoom"]), caption))
 
 
-def _asked(views: Views, slug: str, version: str) -> tuple[MapContent, dict[str, int]]:
+def _read_flow_request(views: Views, slug: str, version: str) -> tuple[MapContent, dict[str, int]]:
     """The content of the map, and what the script adds; an address that it does not make is not found."""
-    _, address, own = asked(views, slug, version, _OWN_FLOW)
+    _, address, own = read_request(views, slug, version, _OWN_FLOW)
     content = views.map_content(address, address.view)
     if "zoom" not in own or content.kind != "lines":
         flask.abort(404)

@@ -31,6 +31,6 @@ def shown_theme_of(chosen: ThemeChoice) -> Theme:
     return preferred_theme() if chosen == "system" else chosen
 
 
-def seen(view: View) -> View:
+def settle_theme(view: View) -> View:
     """Return a view with the theme that its visitor sees."""
     return replace(view, theme=shown_theme(view))

@@ -61,7 +61,7 @@ def register(server: flask.Flask, callbacks: Mapping[str, Mapping[str, Sized]], 
         Dash's own, by their outputs as requests name them.
     views : Views
     """
-    keys = _marked(callbacks)
+    keys = _find_marked_callbacks(callbacks)
     kept: ResultCache[_Kept] = ResultCache(
         max_size=memory_limits.RESPONSES_BYTES, size_of=lambda kept_response: len(kept_response.content)
     )
@@ -87,7 +87,7 @@ def register(server: flask.Flask, callbacks: Mapping[str, Mapping[str, Sized]], 
         return response
 
 
-def _marked(callbacks: Mapping[str, Mapping[str, Sized]]) -> dict[str, tuple[int, Key]]:
+def _find_marked_callbacks(callbacks: Mapping[str, Mapping[str, Sized]]) -> dict[str, tuple[int, Key]]:
     """The number of arguments and the key of each marked callback, by its outputs as requests name them."""
     keys: dict[str, tuple[int, Key]] = {}
     for output, about in callbacks.items():
@@ -115,7 +115,7 @@ def _digest(keys: Mapping[str, tuple[int, Key]], views: Views, body: Mapping[str
     given = [
         argument["value"]
         for part in ("inputs", "state")
-        for argument in _listed(body.get(part))
+        for argument in _list_entries(body.get(part))
         if isinstance(argument, dict) and "value" in argument
     ]
     if len(given) != n_given:
@@ -127,7 +127,7 @@ def _digest(keys: Mapping[str, tuple[int, Key]], views: Views, body: Mapping[str
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _listed(given: object) -> list[object]:
+def _list_entries(given: object) -> list[object]:
     return given if isinstance(given, list) else []
 
 

@@ -95,7 +95,7 @@ def create_app(
     StoreError
         If one is not a complete, unaltered release or table; a dataset is refused.
     """
-    views = Views(*_opened(publications), prefix, tuple(awaited), tuple(embed_from), PAGES)
+    views = Views(*_open_publications(publications), prefix, tuple(awaited), tuple(embed_from), PAGES)
     is_worker = uploads is not None
     if uploads is not None:
         views.uploads = uploads
@@ -143,7 +143,7 @@ def create_app(
         )
         app.server.extensions[_POOL] = pool = Pool(setup, heavy_requests.n_places(processes) + MAX_AT_ONCE)
         forwarding.register(app.server, views, pool, places)
-    downloads.register(app.server, views, places, partial(_drawn, views))
+    downloads.register(app.server, views, places, partial(_fetch_drawn_file, views))
     for page in views.kind_pages:
         page.register(app, views, places)
     upload_routes.register(app.server, views)
@@ -209,7 +209,7 @@ def await_no_more(app: Dash, awaited: str) -> None:
     views.awaited = tuple(words for words in views.awaited if words != awaited)
 
 
-def _opened(paths: Sequence[Path]) -> tuple[dict[str, Release], dict[str, ServedTable]]:
+def _open_publications(paths: Sequence[Path]) -> tuple[dict[str, Release], dict[str, ServedTable]]:
     """Open releases and tables, each by its name in addresses."""
     if not paths:
         raise UsageError("no release to serve; give at least one")
@@ -237,7 +237,7 @@ def beside_lines(app: Dash) -> list[str]:
     ]
 
 
-def _drawn(views: Views, name: str) -> flask.Response | None:
+def _fetch_drawn_file(views: Views, name: str) -> flask.Response | None:
     """The requested file if another process makes it."""
     files = flask.current_app.extensions.get(_FILES)
     return forwarding.drawn_file(views, files, name) if isinstance(files, FileProcess) else None

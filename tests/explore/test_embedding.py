@@ -70,11 +70,11 @@ def test_the_page_offers_html_only_if_a_site_may_embed_it(path: Path) -> None:
 
 
 def test_an_embedded_view_stays_embedded_after_a_choice(path: Path) -> None:
-    from mapapp.explore.callbacks.choices import followed
+    from mapapp.explore.callbacks.choices import apply_choices
 
     views = create_app([path]).server.extensions["commutemap"]
     choice = {"trigger": {"type": "suggest", "area": "county:10001"}, "value": 1, "read": {}}
-    after = followed(views, {"n": 1, "search": "?embed=1", "choices": [choice]})
+    after = apply_choices(views, {"n": 1, "search": "?embed=1", "choices": [choice]})
     assert after["search"] == "?area=county:10001&embed=1"
 
 

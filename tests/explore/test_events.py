@@ -17,7 +17,7 @@ from mapapp.answers import served_answers
 from mapapp.answers.analyses.entries import headline_of
 from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
-from mapapp.explore.callbacks.choices import MAX_CHOICES, fitted, followed
+from mapapp.explore.callbacks.choices import MAX_CHOICES, apply_choices, fit_address
 from mapapp.explore.callbacks.events import after
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import answer_tables, area_controls
@@ -307,24 +307,28 @@ def test_choices_made_at_once_are_followed_in_their_order(release: Release) -> N
         *six,
         choice("clicked", click(release, "10001000000")),
     ]
-    assert followed(views, {"n": 6, "search": "", "choices": six}) == {
+    assert apply_choices(views, {"n": 6, "search": "", "choices": six}) == {
         "n": 6,
         "search": "?side=home",
         "said": "",
         "setup": None,
     }
-    assert followed(views, {"n": 9, "search": "", "choices": more})["search"] == "?side=home&age=1,3"
-    same = followed(views, {"n": 1, "search": "?side=home", "choices": [choice("side", "home")]})
+    assert apply_choices(views, {"n": 9, "search": "", "choices": more})["search"] == "?side=home&age=1,3"
+    same = apply_choices(views, {"n": 1, "search": "?side=home", "choices": [choice("side", "home")]})
     assert same["search"] is None
 
 
 def test_a_choice_that_cannot_be_followed_undoes_no_other(release: Release) -> None:
     views = Views({"squareland": release})
     choices = [choice("side", "home"), choice("edges", "20, 5"), choice("industry", ["1", "2", "3"])]
-    assert followed(views, {"n": 3, "search": "", "choices": choices[:2]})["search"] == "?side=home"
-    assert "increasing distances" in followed(views, {"n": 3, "search": "", "choices": choices[:2]})["said"]
+    assert apply_choices(views, {"n": 3, "search": "", "choices": choices[:2]})["search"] == "?side=home"
+    assert (
+        "increasing distances" in apply_choices(views, {"n": 3, "search": "", "choices": choices[:2]})["said"]
+    )
     beside = [choice("clicked", {"lon": 0.0, "lat": 0.0})]
-    assert followed(views, {"n": 1, "search": "", "choices": beside})["said"] == "There is no tract here."
+    assert (
+        apply_choices(views, {"n": 1, "search": "", "choices": beside})["said"] == "There is no tract here."
+    )
 
 
 @pytest.mark.parametrize(
@@ -343,7 +347,7 @@ def test_a_choice_that_cannot_be_followed_undoes_no_other(release: Release) -> N
     ],
 )
 def test_forged_choices_lead_nowhere(release: Release, choices: Any) -> None:
-    found = followed(Views({"squareland": release}), {"n": "x", "search": ["?"], "choices": choices})
+    found = apply_choices(Views({"squareland": release}), {"n": "x", "search": ["?"], "choices": choices})
     assert found["search"] is None
 
 
@@ -352,9 +356,9 @@ def test_another_release_keeps_the_areas_that_it_has(release: Release) -> None:
     turned = after(state, release, "release", "other", AT_REST)
     assert turned == replace(state, release="other")
     views = Views({"squareland": release, "other": release})
-    assert fitted(views, turned) == (turned, "")
+    assert fit_address(views, turned) == (turned, "")
     gone = turned.having(areas=(*turned.question.areas, "tract:99999999999"))
-    kept, said = fitted(views, gone)
+    kept, said = fit_address(views, gone)
     assert kept == turned
     assert said.startswith("1 part of the area left out")
     assert after(state, release, "release", "squareland", AT_REST) == state
@@ -525,7 +529,7 @@ def test_an_upload_that_is_no_area_is_refused_in_one_line(name: str, content: by
 def test_a_file_that_was_never_uploaded_is_refused_in_one_line(release: Release, value: Any) -> None:
     views = Views({"squareland": release})
     choice = {"trigger": "open-area", "value": value, "read": {}}
-    found = followed(views, {"n": 1, "search": "", "choices": [choice]})
+    found = apply_choices(views, {"n": 1, "search": "", "choices": [choice]})
     assert (found["search"], found["said"]) == (None, "the server no longer has this file; choose it again")
 
 

@@ -262,7 +262,7 @@ def test_clicks_uploads_and_setups_refuse_a_question_that_costs_too_much(
     document = {"commutemap": "setup", "version": VERSION, "question": {"areas": MANY_CIRCLES}}
     file = {"content": base64.b64encode(json.dumps(document).encode()).decode()}
     with pytest.raises(UsageError, match="21 drawn parts"):
-        setup_file.opened(views, file)
+        setup_file.open_setup(views, file)
 
 
 @pytest.mark.parametrize(

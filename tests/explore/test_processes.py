@@ -199,7 +199,7 @@ def test_the_requests_of_a_question_stay_in_the_process_that_had_least_to_do(pat
     pool = Pool(Setup(publications=(path,), prefix="/", embed_from=(), number=0, n_processes=2), 3)
     members: Any = [SimpleNamespace(n_busy=0, is_ready=True, idle=[None]) for _ in range(2)]
     pool._members = members
-    chosen: Any = pool._chosen
+    chosen: Any = pool._choose_member
     here = chosen("here")
     other = members[1] if here is members[0] else members[0]
     here.n_busy = 2

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mapapp.answers.release import open_releases
-from mapapp.explore.callbacks.choices import PREFIX, followed, question_option
+from mapapp.explore.callbacks.choices import PREFIX, apply_choices, question_option
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages.area_controls import filter_chips
 from tests.records_store import write_records
@@ -30,7 +30,7 @@ def records(views: Views, tmp_path_factory: pytest.TempPathFactory) -> Views:
 
 def choose(views: Views, search: str, trigger: object, value: object = 1) -> tuple[str | None, str]:
     choice = {"trigger": trigger, "value": value, "read": {}}
-    found = followed(views, {"n": 1, "search": search, "choices": [choice]})
+    found = apply_choices(views, {"n": 1, "search": search, "choices": [choice]})
     return found["search"], found["said"]
 
 

@@ -20,7 +20,7 @@ from mapapp.answers.release import Release, open_releases
 from mapapp.base.errors import UsageError
 from mapapp.commands.cli import run
 from mapapp.explore.callbacks import draw
-from mapapp.explore.callbacks.setup_file import bounds_for, opened
+from mapapp.explore.callbacks.setup_file import bounds_for, open_setup
 from mapapp.explore.callbacks.views import Views
 from mapapp.question import setup_file
 from mapapp.question.address import MAX_QUERY_LENGTH, Address, to_query
@@ -230,13 +230,13 @@ def test_the_page_opens_what_it_saves(views: Views) -> None:
     content = setup_file.save(
         views.releases["square-2"], state, name="square-2", against=views.releases["square-1"]
     )
-    assert opened(views, file(content)) == (state, (), None)
+    assert open_setup(views, file(content)) == (state, (), None)
 
 
 def test_the_map_shows_the_bounds_of_the_file(views: Views, release: Release) -> None:
     bounds = (-70.98, 42.01, -70.93, 42.05)
     content = setup_file.save(release, Address(), bounds_deg=bounds)
-    state, _, found = opened(views, file(content))
+    state, _, found = open_setup(views, file(content))
     assert found == bounds
     view = {"search": to_query(state), "bounds": list(bounds)}
     assert bounds_for(to_query(state), view) == bounds
@@ -252,12 +252,12 @@ def test_the_map_shows_the_bounds_of_the_file(views: Views, release: Release) ->
 
 def test_the_page_finds_a_release_by_its_digest_first(views: Views) -> None:
     content = setup_file.save(views.releases["square-2"], STATE, name="square-1")
-    assert opened(views, file(content))[0].release == "square-2"
+    assert open_setup(views, file(content))[0].release == "square-2"
 
 
 def test_the_page_warns_about_another_release(views: Views, release: Release) -> None:
     content = changed(release, release={"digest": "0" * 12, "name": "gone", "title": "Gone"})
-    state, notes, _ = opened(views, file(content))
+    state, notes, _ = open_setup(views, file(content))
     assert state.release == ""
     assert any("Gone" in note for note in notes)
 
@@ -275,7 +275,7 @@ def test_the_page_warns_about_another_release(views: Views, release: Release) ->
 )
 def test_the_page_refuses_other_files(views: Views, chosen: Any) -> None:
     with pytest.raises(UsageError) as said:
-        opened(views, chosen)
+        open_setup(views, chosen)
     assert "\n" not in str(said.value)
 
 
@@ -291,7 +291,7 @@ def test_only_the_page_refuses_a_setup_that_costs_too_much(views: Views, release
     content = setup_file.save(release, state)
     assert setup_file.load(content, release) == (state, ())
     with pytest.raises(UsageError, match="14,400 corners"):
-        opened(views, file(content))
+        open_setup(views, file(content))
 
 
 STATES = {

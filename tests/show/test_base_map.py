@@ -152,7 +152,7 @@ def test_water_in_a_state_covers_its_border_off_the_coast() -> None:
     state, sea = shapely.box(0, 0, 2, 1), shapely.box(0, 0, 1, 1)
     blank = numpy.array([""], dtype=object)
     water = ground.Ground(numpy.array([sea]), numpy.ones(1, dtype=numpy.int64), blank, blank)
-    found = shapely.union_all(ground.with_rim(water, numpy.array([state])).shapes)
+    found = shapely.union_all(ground.add_rim(water, numpy.array([state])).shapes)
     assert found.contains(shapely.LineString([(0, 0.1), (0, 0.9)]))
     assert not found.intersects(shapely.box(1.01, 0, 2, 1))
 
@@ -162,7 +162,7 @@ def test_states_that_end_at_the_shore_need_no_rim() -> None:
     blank = numpy.array([""], dtype=object)
     ocean = shapely.box(-5, -5, 5, 5) - shapely.box(0, 0, 2, 1)
     water = ground.Ground(numpy.array([ocean]), numpy.ones(1, dtype=numpy.int64), blank, blank)
-    assert ground.with_rim(water, numpy.array([shapely.box(0, 0, 2, 1)])) is water
+    assert ground.add_rim(water, numpy.array([shapely.box(0, 0, 2, 1)])) is water
 
 
 def test_shapes_have_a_limit(demo_release: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from mapapp.show.content import flow_shapes, palette
-from mapapp.show.content.palette import ColorScheme, blended
+from mapapp.show.content.palette import ColorScheme, blend_colors
 
 NON_TEXT = 3.0
 TEXT = 4.5
@@ -46,8 +46,8 @@ def scheme(request: pytest.FixtureRequest) -> ColorScheme:
 def flow_contrast(scheme: ColorScheme, ground: str, share: float, n_flows: int) -> float:
     """Contrast with the ground of a flow that is a share of the largest one."""
     strength = float(flow_shapes.flow_strengths(share * 1e6, 1_000_000, n_flows))
-    color = blended(scheme.faint_line, scheme.line, strength)
-    return contrast(blended(ground, color, float(flow_shapes.flow_opacity(strength))), ground)
+    color = blend_colors(scheme.faint_line, scheme.line, strength)
+    return contrast(blend_colors(ground, color, float(flow_shapes.flow_opacity(strength))), ground)
 
 
 @pytest.mark.parametrize(("n_flows", "share"), [(500, 0.25), (100_000, 0.5)])
@@ -66,7 +66,7 @@ def test_the_smallest_flows_are_faint_on_purpose_but_not_invisible(scheme: Color
 def test_hatching_shows_on_every_color(scheme: ColorScheme) -> None:
     """Its line or the stroke beside it stands out from the color, and the two from each other."""
     for color in (scheme.land, *fills(scheme)):
-        halo = blended(color, scheme.hatch_halo, palette.HATCH_HALO_OPACITY)
+        halo = blend_colors(color, scheme.hatch_halo, palette.HATCH_HALO_OPACITY)
         assert max(contrast(scheme.hatch, color), contrast(halo, color)) >= NON_TEXT
         assert contrast(scheme.hatch, halo) >= NON_TEXT
 

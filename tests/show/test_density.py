@@ -17,7 +17,7 @@ from geodata.geography.distance import EARTH_RADIUS_MI
 from mapapp.show.content import density
 from mapapp.show.content.dots import Dots, sorted_dots
 from mapapp.show.content.palette import WARMTH
-from mapapp.show.content.smoothed_points import smoothed
+from mapapp.show.content.smoothed_points import smooth_points
 
 RAMP = WARMTH["light"]
 PLACES = st.lists(st.tuples(st.floats(-120, -60), st.floats(-60, 60)), min_size=1, max_size=50)
@@ -145,7 +145,7 @@ def test_points_are_spread_as_a_filter_of_the_whole_grid_spreads_them(
     counts = numpy.zeros(shape)
     numpy.add.at(counts, (row, column), 1.0)
     expected = gaussian_filter(counts, spread, mode="reflect")
-    found = smoothed(row, column, shape, spread)
+    found = smooth_points(row, column, shape, spread)
     numpy.testing.assert_allclose(found.picture(found.values), expected, rtol=1e-12, atol=1e-15)
     factor = random.random(shape[0])
     scaled = found.times(factor)
@@ -157,6 +157,6 @@ def test_points_are_spread_as_a_filter_of_the_whole_grid_spreads_them(
 
 def test_a_grid_without_points_has_no_tiles() -> None:
     nobody = numpy.empty(0, dtype=numpy.int64)
-    found = smoothed(nobody, nobody, (50, 70), 1.6)
+    found = smooth_points(nobody, nobody, (50, 70), 1.6)
     assert found.values.shape[0] == 0
     assert found.picture(found.values).shape == (50, 70)

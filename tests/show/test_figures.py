@@ -205,7 +205,7 @@ def test_the_camera_holds_its_bounds_above_the_caption(
     def northing(lat: float) -> float:
         return math.asinh(math.tan(math.radians(lat)))
 
-    look = camera.fitted((west, south, west + width, south + height), size, below)
+    look = camera.fit_bounds((west, south, west + width, south + height), size, below)
     pixels = 512 * 2 ** look["zoom"] / (2 * math.pi)
     assert math.radians(width) * pixels <= size[0]
     assert look["center"]["lon"] == pytest.approx(west + width / 2)

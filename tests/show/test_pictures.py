@@ -26,7 +26,7 @@ from mapapp.show.content.palette import COLOR_SCHEMES
 from mapapp.show.paper import chart_pictures, locator_picture, map_picture, map_title, map_words
 from mapapp.show.paper.base_map import frame_of
 from mapapp.show.paper.legend import draw_scale
-from mapapp.show.paper.sheet import PIXELS_PER_INCH, Sheet, fitted, printable, width_in, wrapped
+from mapapp.show.paper.sheet import PIXELS_PER_INCH, Sheet, fit_text, printable, width_in, wrap_text
 from tests.addresses import settled, shown
 from tests.map_contents import content_of
 from tests.releases import write_release
@@ -308,13 +308,13 @@ def test_impossible_pictures_are_refused_in_one_line(release: Release, wrong: di
 
 def test_texts_fit_where_they_are_put() -> None:
     text = "Homes of those who work in a place with a long name " * 4
-    for line in wrapped(text, 2.0, 8.0, lines=3):
+    for line in wrap_text(text, 2.0, 8.0, lines=3):
         assert width_in(line, 8.0) <= 2.0
-    assert len(wrapped(text, 2.0, 8.0, lines=3)) == 3
-    assert wrapped("short", 2.0, 8.0) == ["short"]
-    assert wrapped("", 2.0, 8.0) == []
-    assert fitted("x" * 300, 1.0, 8.0).endswith("…")
-    assert fitted("", 1.0, 8.0) == ""
+    assert len(wrap_text(text, 2.0, 8.0, lines=3)) == 3
+    assert wrap_text("short", 2.0, 8.0) == ["short"]
+    assert wrap_text("", 2.0, 8.0) == []
+    assert fit_text("x" * 300, 1.0, 8.0).endswith("…")
+    assert fit_text("", 1.0, 8.0) == ""
     assert printable("a\n\tb 🏙️ é e\u0301") == "a b □ é é"
 
 

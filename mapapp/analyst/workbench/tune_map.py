@@ -119,7 +119,7 @@ def base_map_figure(geography: PublicGeography) -> Figure:
     addresses = map_layers.style_urls(geography.prefix, geography)
     return commute_map.commute_map(
         style=commute_map.base_style(f"workbench-{geography.version}", addresses),
-        camera=camera.fitted(map_layers.home_bounds(geography)),
+        camera=camera.fit_bounds(map_layers.home_bounds(geography)),
         traces=commute_map.no_traces()[:2],
         scheme=palette.COLOR_SCHEMES["light"],
         layers=figures.outline_layers(None),

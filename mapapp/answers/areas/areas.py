@@ -298,7 +298,7 @@ def open_areas(store: Store, *, report: Progress = silent) -> Areas:
     """
     covered = store.manifest.get("destination_states")
     states = tuple(map(str, covered)) if isinstance(covered, list) else ("",)
-    key = (geography_digest(store), str(store.manifest.get("layers")), *states)
+    key = (geography_digest(store), *states)
     with _OPENING:
         areas = _OPENED.get(key)
         if areas is None:

@@ -149,7 +149,7 @@ OFFERS: Final = ("offered", "found", "found-centers")
 
 
 class Followed(TypedDict):
-    """What the page's script gets for its choices; see :func:`followed`."""
+    """What the page's script gets for its choices; see :func:`apply_choices`."""
 
     n: object
     search: str | None
@@ -174,12 +174,12 @@ def register(app: Dash, views: Views) -> None:
 
     @app.callback(Output("followed", "data"), Input("choices", "data"), prevent_initial_call=True)
     def follow_choices(choices: object) -> Followed:
-        return followed(views, choices if isinstance(choices, dict) else {})
+        return apply_choices(views, choices if isinstance(choices, dict) else {})
 
-    _looking_up(app, views)
+    _register_lookups(app, views)
 
 
-def _looking_up(app: Dash, views: Views) -> None:
+def _register_lookups(app: Dash, views: Views) -> None:
     @app.callback(
         Output("found", "data"),
         Output("search", "nothingFoundMessage"),
@@ -188,7 +188,7 @@ def _looking_up(app: Dash, views: Views) -> None:
     )
     def look_up(text: str | None, query: str | None) -> tuple[dict[str, object], str]:
         address, _ = views.parse(query)
-        release, typed = views.release(address), _typed(text)
+        release, typed = views.release(address), _cut_typed_text(text)
         matching_areas, is_guess = release.areas.search_or_guess(typed)
         question = question_option(
             release, typed, is_name=bool(matching_areas) and not is_guess, chosen=address.question.areas
@@ -213,23 +213,23 @@ def _looking_up(app: Dash, views: Views) -> None:
     def look_up_center(text: str | None, chosen: str | None, query: str | None) -> dict[str, object]:
         address, _ = views.parse(query)
         areas = views.release(address).areas
-        typed = _typed(text).removeprefix(
+        typed = _cut_typed_text(text).removeprefix(
             area_controls.TYPED
         )  # the control adds the prefix of a chosen entry
         if events.place_of(typed):
             return {"center": [{"value": typed, "label": area_controls.TYPED + typed}]}
-        matching_areas, is_guess = areas.search_or_guess(_typed(text))
+        matching_areas, is_guess = areas.search_or_guess(_cut_typed_text(text))
         if chosen and chosen in areas and chosen not in [area.key for area in matching_areas]:
             matching_areas.insert(0, areas[chosen])  # the chosen entry must stay in the list
         return {"center": area_controls.search_options(matching_areas, is_guess=is_guess)}
 
 
-def _typed(text: object) -> str:
+def _cut_typed_text(text: object) -> str:
     """The typed text; a forged request may contain anything."""
     return text[:MAX_TYPED] if isinstance(text, str) else ""
 
 
-def followed(views: Views, choices: dict[str, object]) -> Followed:
+def apply_choices(views: Views, choices: dict[str, object]) -> Followed:
     """The address after some choices.
 
     Parameters
@@ -253,7 +253,7 @@ def followed(views: Views, choices: dict[str, object]) -> Followed:
         if not isinstance(choice, dict):
             continue
         if choice.get("trigger") == "open-setup":
-            address, setup = _opened(views, address, choice.get("value"))
+            address, setup = _open_setup(views, address, choice.get("value"))
         else:
             address, said = _after(views, address, choice)
     search = to_query(address) if address != before else None
@@ -268,7 +268,7 @@ def _after(views: Views, address: Address, choice: dict[str, object]) -> tuple[A
         return address, ""
     try:
         if trigger == "search" and isinstance(value, str) and value.startswith(PREFIX):
-            new_address, said = asked_address(views, address, _typed(value.removeprefix(PREFIX)))
+            new_address, said = asked_address(views, address, _cut_typed_text(value.removeprefix(PREFIX)))
             return views.parse(to_query(new_address))[0], said
         if trigger == "open-area":
             value = views.uploads.area(value.get("token") if isinstance(value, dict) else None)
@@ -278,7 +278,7 @@ def _after(views: Views, address: Address, choice: dict[str, object]) -> tuple[A
     level = click_level(views.release(address), address.question) if read["pick"] == USUAL else read["pick"]
     if trigger == "clicked" and asked_for == address and level in LEVEL_LABELS:
         return address, f"There is no {words.level_word(level)} here."
-    kept, said = fitted(views, asked_for)
+    kept, said = fit_address(views, asked_for)
     return views.parse(to_query(kept))[0], said
 
 
@@ -286,10 +286,10 @@ def _string(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _opened(views: Views, address: Address, file: object) -> tuple[Address, dict[str, object]]:
+def _open_setup(views: Views, address: Address, file: object) -> tuple[Address, dict[str, object]]:
     """The view in an opened file, and notes on it; the address before if the file cannot be opened."""
     try:
-        opened_address, notes, bounds = setup_file.opened(views, file)
+        opened_address, notes, bounds = setup_file.open_setup(views, file)
     except UsageError as error:
         return address, {"said": str(error)}
     return opened_address, {
@@ -298,7 +298,7 @@ def _opened(views: Views, address: Address, file: object) -> tuple[Address, dict
     }
 
 
-def fitted(views: Views, address: Address) -> tuple[Address, str]:
+def fit_address(views: Views, address: Address) -> tuple[Address, str]:
     """The address with only the area parts that exist in its release, and a line on the parts left out."""
     slug = views.release(address).slug if address.release in ("", *views.releases) else ""
     kept = [

@@ -46,9 +46,9 @@ def map_figure(
     caption = _caption(content, map_caption(content), width)
     below = commute_map.caption_height(caption, width)
     look = (
-        camera.fitted(bounds, (width, height), margin=0)
+        camera.fit_bounds(bounds, (width, height), margin=0)
         if bounds
-        else camera.fitted(content.bounds, (width, height), below)
+        else camera.fit_bounds(content.bounds, (width, height), below)
     )
     if is_lines:  # the camera decides which places are grouped
         caption = _caption(content, map_caption(content, look["zoom"]), width)
@@ -114,7 +114,7 @@ def base_figure(release: Release, theme: Theme, prefix: str) -> Figure:
     colors = COLOR_SCHEMES[theme]
     return commute_map.commute_map(
         style=_style(release, prefix),
-        camera=camera.fitted(map_layers.home_bounds(release)),
+        camera=camera.fit_bounds(map_layers.home_bounds(release)),
         traces=commute_map.no_traces(),
         layers=[
             commute_map.density_layer(None),

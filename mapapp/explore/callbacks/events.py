@@ -47,7 +47,9 @@ from mapapp.show.content import map_layers
 _MAX_TYPED: Final = 200
 
 
-def edited(address: Address, release: Release, field: str, step: str, given: Mapping[str, object]) -> Address:
+def edit_step(
+    address: Address, release: Release, field: str, step: str, given: Mapping[str, object]
+) -> Address:
     """Address with one step of an area changed as the visitor typed it: `miles`, and for a drawn part `name`.
 
     Raises
@@ -162,7 +164,7 @@ def after(
     if trigger in _PARTS:
         return _with_parts(address, release, trigger, value, read, field)
     if trigger == "drill":
-        return drilled(address, release, value)
+        return drill_down(address, release, value)
     if trigger == "every":
         return address.having(every=not address.view.every)
     if trigger == "morning":
@@ -199,12 +201,12 @@ def _with_control(address: Address, name: str, value: object) -> Address:
         return replace(address, against=value if isinstance(value, str) else address.against)
     kept: object
     if name == SLIDER:
-        kept = _checked(name, value)
+        kept = _check_field(name, value)
     elif name in BANDS:
         bands = tuple(band for band in (1, 2, 3) if isinstance(value, list) and str(band) in value)
         kept = bands if len(bands) < 3 else ()
     elif name in ATTRIBUTES:
-        kept = _checked(name, value)
+        kept = _check_field(name, value)
     elif name == "edges":
         kept = edges_of(value) if isinstance(value, str) else address.question.edges
         if kept is None:
@@ -214,7 +216,7 @@ def _with_control(address: Address, name: str, value: object) -> Address:
     return address.having(**{name: kept})
 
 
-def _checked(name: str, value: object) -> object:
+def _check_field(name: str, value: object) -> object:
     """A value of a field, or its default if a forged request has one that is not allowed."""
     field = VIEW[name] if name in VIEW else QUESTION[name]
     try:
@@ -429,7 +431,7 @@ def place_of(text: object) -> tuple[float, float] | None:
     return (lon, lat) if abs(lat) <= 90 and abs(lon) <= 180 else None
 
 
-def drilled(address: Address, release: Release, value: object) -> Address:
+def drill_down(address: Address, release: Release, value: object) -> Address:
     """Address after a click on a table row, which names one or two units: where it leads, the analysis declares."""
     text = value.get("unit") if isinstance(value, dict) else None
     units = tuple(text.split(" ")) if isinstance(text, str) else ()
@@ -447,7 +449,7 @@ def _button(address: Address, release: Release, trigger: dict[str, object]) -> A
         return address if dropped is None else address.having(**{dropped.name: dropped.default})
     field = "others" if trigger.get("of") == "others" else "areas"
     if trigger.get("type") == "edit":
-        return edited(address, release, field, area, trigger)
+        return edit_step(address, release, field, area, trigger)
     if area == "*":
         return _put(address, field, ())
     return _put(address, field, tuple(step for step in address.value(field) if step != area))

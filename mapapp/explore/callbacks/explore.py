@@ -64,9 +64,9 @@ def files_of(views: Views, release: Release, address: Address) -> tuple[list[Com
 def register(app: Dash, views: Views) -> None:
     """Attach the callbacks of the page to an app."""
     _map(app, views)
-    _answering(app, views)
-    _keeping_up(app, views)
-    _looking_for_releases(app, views)
+    _register_answers(app, views)
+    _register_updates(app, views)
+    _register_release_offers(app, views)
 
 
 def _map(app: Dash, views: Views) -> None:
@@ -80,7 +80,7 @@ def _map(app: Dash, views: Views) -> None:
             return None
         address, _ = views.parse(query)
         bounds = bounds_for(query, opened)
-        return [query, _size(look), bounds, _drawing(views, address, look, on_map, bounds)]
+        return [query, _size(look), bounds, _plan_drawing(views, address, look, on_map, bounds)]
 
     @app.callback(
         Output("map", "figure"),
@@ -99,7 +99,7 @@ def _map(app: Dash, views: Views) -> None:
         look, on_map = (given if isinstance(given, dict) else {} for given in (look, on_map))
         query = look.get("search")
         address, _ = views.parse(query)
-        content = views.map_content(address, color_scheme.seen(address.view))
+        content = views.map_content(address, color_scheme.settle_theme(address.view))
         placed = {
             "drawn": query,
             "values": {"show": controls.show_value(address.question, address.view, content.kind)},
@@ -123,7 +123,7 @@ def _map_figure(
     """The whole map or the changes to the map on the page, and what the map then shows."""
     figure = draw.map_figure(content, views.prefix, *_size(look), bounds=bounds)
     figure["layout"]["meta"]["address"] = look.get("search")
-    drawing = _drawing(views, address, look, on_map, bounds)
+    drawing = _plan_drawing(views, address, look, on_map, bounds)
     now = _on_map(content.release, address)
     if drawing is None:
         return figure, now
@@ -139,7 +139,7 @@ def _on_map(release: Release, address: Address) -> dict[str, str]:
     }
 
 
-def _drawing(
+def _plan_drawing(
     views: Views, address: Address, look: dict[str, object], on_map: dict[str, object], bounds: Bounds | None
 ) -> dict[str, bool] | None:
     """How the map on the page changes: whether it moves and gets other colors; None if it is drawn anew."""
@@ -161,7 +161,7 @@ def _pixels(given: object) -> int:
     return min(max(given, 100), 10_000) if isinstance(given, int) else 700
 
 
-def _answering(app: Dash, views: Views) -> None:
+def _register_answers(app: Dash, views: Views) -> None:
     in_browser: Callable[..., object] = app.clientside_callback
     in_browser(
         ClientsideFunction("commutemap", "fill"), Output("table-card", "hidden"), Input("area-data", "data")
@@ -183,7 +183,9 @@ def _answering(app: Dash, views: Views) -> None:
                 *[Output("chart-text", "children"), Output("chart", "figure"), Output("chart", "style")],
             ],
             "answered": Output("answered", "data"),
-            "drawn": _drawn("answer", "certificate", "glance", "matrix-card", "matrix-csv", "chart-card"),
+            "drawn": _list_drawn_outputs(
+                "answer", "certificate", "glance", "matrix-card", "matrix-csv", "chart-card"
+            ),
         },
         inputs={"query": Input("url", "search")},
     )
@@ -261,7 +263,7 @@ def _texts(*given: object) -> object:
     return list(given) if all(text is None or isinstance(text, str) for text in given) else None
 
 
-def _drawn(*parts: str) -> list[Output]:
+def _list_drawn_outputs(*parts: str) -> list[Output]:
     """The attributes that say which address each part of the page was drawn for."""
     return [Output(part, "data-drawn") for part in parts]
 
@@ -302,7 +304,7 @@ def answer_of(views: Views, address: Address) -> tuple[Result, str, tuple[str, .
     return served_answers.result(release, question), missing, notes
 
 
-def _keeping_up(app: Dash, views: Views) -> None:
+def _register_updates(app: Dash, views: Views) -> None:
     in_browser: Callable[..., object] = app.clientside_callback
     for name in ("placed", "shown"):
         in_browser(ClientsideFunction("commutemap", "place"), Input(name, "data"))
@@ -319,7 +321,7 @@ def _keeping_up(app: Dash, views: Views) -> None:
             "size": Output("area-size", "children"),
             "prompt": Output("prompt", "children"),
             "files": [Output("take-files", "children"), Output("csv", "href")],
-            "drawn": _drawn("asked", "chosen", "take-files", "csv"),
+            "drawn": _list_drawn_outputs("asked", "chosen", "take-files", "csv"),
         },
         inputs={"query": Input("url", "search")},
     )
@@ -355,7 +357,7 @@ def _keeping_up(app: Dash, views: Views) -> None:
             "publication": [Output(name, "children") for name in ("banner", "release-title")],
             "theme": [Output("theme-provider", "forceColorScheme"), Output("app", "className")],
             "title": Output("page-title", "data"),
-            "drawn": _drawn("banner", "release-title"),
+            "drawn": _list_drawn_outputs("banner", "release-title"),
             "links": Output({"type": "nav", "page": ALL}, "href"),
         },
         inputs={"query": Input("url", "search"), "pathname": Input("url", "pathname")},
@@ -399,7 +401,7 @@ def _chosen_areas(release: Release, question: Question) -> list[object]:
     ]
 
 
-def _looking_for_releases(app: Dash, views: Views) -> None:
+def _register_release_offers(app: Dash, views: Views) -> None:
     """Offer releases that have been made since the page was opened; the page looks only while it awaits any."""
 
     @app.callback(

@@ -23,7 +23,7 @@ def bounds_for(query: object, view: object) -> Bounds | None:
         return None
 
 
-def opened(views: Views, file: object) -> tuple[Address, tuple[str, ...], Bounds | None]:
+def open_setup(views: Views, file: object) -> tuple[Address, tuple[str, ...], Bounds | None]:
     """The view in a chosen file, notes on it, and the bounds of its map.
 
     `file` is a dict of `name`, `size` and, in base64, `content`.

@@ -211,13 +211,13 @@ class Views:
 
         If the release refuses it, because it lacks published files, a comparison of its areas without filters.
         """
-        return self._settled(address)[0]
+        return self._settle_address(address)[0]
 
     def refusal(self, address: Address) -> str:
         """Why the release does not answer the question of an address; empty if it does."""
-        return self._settled(address)[1]
+        return self._settle_address(address)[1]
 
-    def _settled(self, address: Address) -> tuple[SettledQuestion, str]:
+    def _settle_address(self, address: Address) -> tuple[SettledQuestion, str]:
         release, question = self.release(address), address.question
         settled = release.areas.usual.settle(question)
         if not ENTRIES[question.analysis].is_published:

@@ -120,7 +120,7 @@ def file_name(wanted: FileRequest, name: str, *, several: bool = False) -> str:
 def _table_csv(wanted: FileRequest, file: Path, watch: Watch) -> None:
     file_answer = answer(wanted)
     table = answers.table_of(file_answer, answers.main_table(file_answer))
-    _bounded(len(table))
+    _check_n_rows(len(table))
     table = table.assign(**_source_columns(wanted))
 
     def parts() -> Iterator[pandas.DataFrame]:
@@ -163,7 +163,7 @@ def _source_columns(wanted: FileRequest) -> dict[str, str | float | None]:
 
 def _table_xlsx(wanted: FileRequest, file: Path, watch: Watch) -> None:
     file_answer = answer(wanted)
-    _bounded(max((len(table) for table in file_answer.tables().values()), default=0))
+    _check_n_rows(max((len(table) for table in file_answer.tables().values()), default=0))
     releases = [release for release in (wanted.before, wanted.release) if release is not None]
     with file.open("wb") as stream:
         answers.write_xlsx([file_answer], stream, [Provenance.of(release.store) for release in releases])
@@ -176,7 +176,7 @@ def _shapes(wanted: FileRequest, file: Path, watch: Watch) -> None:
         raise Refused(
             400, "A comparison has no shapes. Download the table, or set “Compare with” to nothing."
         )
-    _bounded(len(next(iter(file_answer.tables().values()), ())))
+    _check_n_rows(len(next(iter(file_answer.tables().values()), ())))
     form = _SUFFIX_OF_SHAPES.get(file.name, file.suffix.removeprefix("."))
     assert form in SHAPED
     write_answers(wanted.release, [file_answer], form, file, report=watch)
@@ -216,7 +216,7 @@ def _report(wanted: FileRequest, file: Path, watch: Watch) -> None:
 
     if not wanted.address.question.is_complete:
         raise Refused(400, "A report needs an area. Choose one first.")
-    _bounded(sum(len(table) for table in answer(wanted).tables().values()), MAX_REPORT_ROWS)
+    _check_n_rows(sum(len(table) for table in answer(wanted).tables().values()), MAX_REPORT_ROWS)
     form = cast(Literal["html", "pdf", "xlsx"], file.suffix.removeprefix("."))
     releases = [release for release in (wanted.before, wanted.release) if release is not None]
     with file.open("wb") as stream:
@@ -245,7 +245,7 @@ def _setup(wanted: FileRequest, file: Path, watch: Watch) -> None:
     watch()
 
 
-def _bounded(n_rows: int, most: int = MAX_ROWS) -> None:
+def _check_n_rows(n_rows: int, most: int = MAX_ROWS) -> None:
     if n_rows > most:
         raise Refused(
             413,

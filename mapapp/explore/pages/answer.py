@@ -375,7 +375,7 @@ def _changed_measures(result: Change) -> list[Tile]:
     ]
     return [
         (
-            _changed(number.kind, change["change"], change["expected_error"]),
+            _describe_change(number.kind, change["change"], change["expected_error"]),
             f"{result.words.noun} in {number.changed}",
         )
         for number, change in changed_numbers
@@ -383,7 +383,7 @@ def _changed_measures(result: Change) -> list[Tile]:
     ]
 
 
-def _changed(kind: str, change: float, error: float | None) -> list[Child]:
+def _describe_change(kind: str, change: float, error: float | None) -> list[Child]:
     text, known = (
         (words.ratio_change(change), words.ratio_error(error))
         if kind == "ratio"

@@ -93,7 +93,7 @@ def charts(result: Result) -> list[Component]:
     components: list[Component] = []
     for chart in bar_charts(result):
         if chart.groups[0].heading:
-            components.append(_headed(chart))
+            components.append(_chart_card(chart))
         else:
             first = _FIRST.get(chart.title, chart.title)
             components.append(bar_chart(chart.heading, chart.groups[0].bars, first))
@@ -121,7 +121,7 @@ def inflow_card(result: Result, theme: Theme) -> Component | None:
     )
 
 
-def _headed(chart: BarChart) -> Component:
+def _chart_card(chart: BarChart) -> Component:
     parts: list[Component] = []
     for group in chart.groups:
         parts += [html.H3(group.heading), bar_table(group.bars, group.heading)]

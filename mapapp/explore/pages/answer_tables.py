@@ -97,7 +97,7 @@ def table(result: Result, *, every: bool) -> ShownTable:
         "title": words.exact_title(title, is_exact=is_exact),
         "heads": heads,
         "rows": [
-            _marked(_cut(cells(row), len(heads) - 1), row, heads, without) for row in shown.itertuples()
+            _mark_counts(_cut(cells(row), len(heads) - 1), row, heads, without) for row in shown.itertuples()
         ],
         "size": f"{n_rows:,} row{'s' * (n_rows != 1)}",
         "can_grow": n_rows > SHORT_ROWS + 1 and can_be_long,
@@ -116,7 +116,7 @@ def _mark(result: Result) -> str:
     return mark_of_grid(result)
 
 
-def _marked(row: TableRow, source: Row, heads: list[str], without: str) -> TableRow:
+def _mark_counts(row: TableRow, source: Row, heads: list[str], without: str) -> TableRow:
     """The row with the mark beside each count that has no expected error."""
     if not without:
         return row

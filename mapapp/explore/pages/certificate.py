@@ -61,7 +61,7 @@ def card(
             badge=("As published", "teal.9"),
         )
     good = words.may_be_released(certificate)
-    rows = _promised(certificate)
+    rows = _list_promises(certificate)
     joint = joint_promise(release, served)
     if joint is not None:
         rows.append((joint.label, joint.text))
@@ -109,7 +109,7 @@ def summary_card(
     )
 
 
-def _promised(certificate: Mapping[str, object]) -> list[tuple[str, str]]:
+def _list_promises(certificate: Mapping[str, object]) -> list[tuple[str, str]]:
     """The numbers of the promise, and the accountant that certifies them."""
     if is_of_records(certificate):
         return promised_rows(certificate)

@@ -116,7 +116,7 @@ def controls(
     `awaited` has a few words for each release that is still being made.
     """
     hidden = dict(zip(FIELDS, hidden_fields(address.question, address.view), strict=True))
-    release = releases[_chosen(releases, address)]
+    release = releases[_choose_release(releases, address)]
     menus = layer_menus(release, address.question, layers)
     return html.Div(
         [
@@ -151,10 +151,13 @@ def controls(
                 className="more-controls filters",
                 id="filters",
             ),
-            _keeping(address),
+            _saved_views(address),
             dcc.Store(
                 id="placed",
-                data={"drawn": None, "values": values(address) | {"release": _chosen(releases, address)}},
+                data={
+                    "drawn": None,
+                    "values": values(address) | {"release": _choose_release(releases, address)},
+                },
             ),
             dcc.Store(
                 id="shown", data={"drawn": None, "values": {"show": address.view.show_of(address.question)}}
@@ -245,7 +248,7 @@ def release_choice(releases: dict[str, Release], address: Address) -> Component:
         dmc.Select(
             id="release",
             data=options_of(options),
-            value=_chosen(releases, address),
+            value=_choose_release(releases, address),
             allowDeselect=False,
             comboboxProps={"zIndex": 400, "withinPortal": False, "width": 300, "position": "bottom-start"},
             withScrollArea=False,
@@ -273,16 +276,16 @@ def options_of(names: dict[str, str]) -> list[dict[str, str]]:
 
 def other_releases(releases: dict[str, Release], address: Address) -> dict[str, str]:
     """Releases to compare the shown one with, and an entry for no comparison."""
-    chosen = _chosen(releases, address)
+    chosen = _choose_release(releases, address)
     names = menu_names_of(list(releases.values()))
     return {"": "Nothing"} | {slug: name for slug, name in names.items() if slug != chosen}
 
 
-def _chosen(releases: dict[str, Release], address: Address) -> str:
+def _choose_release(releases: dict[str, Release], address: Address) -> str:
     return address.release or next(iter(releases))
 
 
-def _keeping(address: Address) -> Component:
+def _saved_views(address: Address) -> Component:
     return html.Details(
         [
             html.Summary("Colors and saved views"),

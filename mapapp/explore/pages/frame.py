@@ -32,7 +32,7 @@ def share(embed_from: Sequence[str]) -> Component:
         [
             html.Div("Share", className="take-title", id="take-share"),
             html.Div(buttons, className="buttons"),
-            *_embedding(embed_from),
+            *_embed_controls(embed_from),
         ],
         className="take-row",
         role="group",
@@ -40,7 +40,7 @@ def share(embed_from: Sequence[str]) -> Component:
     )
 
 
-def _embedding(embed_from: Sequence[str]) -> list[Component]:
+def _embed_controls(embed_from: Sequence[str]) -> list[Component]:
     if not embed_from:
         text = "No other site may embed this map. Its administrator can permit one with --embed-from."
         return [html.P(text, className="quiet small")]

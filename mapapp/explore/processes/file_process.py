@@ -110,7 +110,7 @@ class FileProcess:
         self._member = member = Member(
             replace(setup, files_in=folder, file_bytes=memory_limits.FILE_PROCESS_BYTES), 1
         )
-        self._leaving.callback(self._killed, member)
+        self._leaving.callback(self._kill_member, member)
         while not member.idle[0].poll(_POLL_S):
             goes_on()
         try:
@@ -120,7 +120,7 @@ class FileProcess:
             raise Refused(503, _LOST) from error
         return member
 
-    def _killed(self, member: Member) -> None:
+    def _kill_member(self, member: Member) -> None:
         member.process.kill()
         member.process.wait()
         member.leave()

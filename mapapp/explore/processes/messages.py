@@ -92,7 +92,7 @@ def send_response(
     connection: Connection, status: int, headers: Iterable[tuple[str, str]], parts: Iterable[bytes]
 ) -> None:
     """Send a response; a short one as a single message."""
-    sliced = _sliced(parts)
+    sliced = _slice_parts(parts)
     held, n_bytes, has_more = list[bytes](), 0, False
     for part in sliced:
         held.append(part)
@@ -135,7 +135,7 @@ def receive_response(connection: Connection, has_left: Callable[[], bool]) -> Re
     return Response(first.status, first.headers, file)
 
 
-def _sliced(parts: Iterable[bytes]) -> Iterator[bytes]:
+def _slice_parts(parts: Iterable[bytes]) -> Iterator[bytes]:
     """The parts without empty ones, none longer than a message should be."""
     for part in parts:
         for start in range(0, len(part), _PART_BYTES):

@@ -76,7 +76,7 @@ class Pool:
             If one cannot.
         """
         atexit.register(self.stop)
-        self._members = [self._started(number) for number in range(self._setup.n_processes)]
+        self._members = [self._start_member(number) for number in range(self._setup.n_processes)]
         try:
             for member in self._members:
                 member.wait_until_ready()
@@ -138,7 +138,7 @@ class Pool:
     def _take(self, key: str, has_left: Callable[[], bool]) -> tuple[Member, Connection]:
         until = time.monotonic() + PATIENCE_S
         with self._changed:
-            while (member := self._chosen(key)) is None:
+            while (member := self._choose_member(key)) is None:
                 if self._stopping.is_set() or time.monotonic() >= until:
                     raise Refused(503, BUSY)
                 if has_left():
@@ -147,7 +147,7 @@ class Pool:
             member.n_busy += 1
             return member, member.idle.pop()
 
-    def _chosen(self, key: str) -> Member | None:
+    def _choose_member(self, key: str) -> Member | None:
         able = [member for member in self._members if member.is_ready and member.idle]
         if not able:
             return None
@@ -177,7 +177,7 @@ class Pool:
 
     # Processes
 
-    def _started(self, number: int) -> Member:
+    def _start_member(self, number: int) -> Member:
         return Member(replace(self._setup, number=number), self._n_requests)
 
     def _follow(self, number: int) -> None:
@@ -204,7 +204,7 @@ class Pool:
         with self._changed:
             if self._stopping.is_set():
                 return
-            self._members[number] = member = self._started(number)
+            self._members[number] = member = self._start_member(number)
         try:
             member.wait_until_ready()
         except UsageError as error:

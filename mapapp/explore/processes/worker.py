@@ -85,7 +85,7 @@ def main(files: Iterable[str]) -> int:
     connections = [Connection(int(file)) for file in files]
     try:
         setup = connections[0].recv()
-        app = _opened(setup)
+        app = _open_app(setup)
         if setup.files_in:
             _limit_files(setup)
         connections[0].send(Ready())
@@ -113,7 +113,7 @@ def main(files: Iterable[str]) -> int:
     return 0
 
 
-def _opened(setup: Setup) -> Dash:
+def _open_app(setup: Setup) -> Dash:
     return server.create_app(
         list(setup.publications),
         setup.prefix,

@@ -81,11 +81,11 @@ def area_classes(
     """
     numbers = numpy.asarray(values, dtype=numpy.float64)
     positive = numpy.sort(numbers[numbers > 0])
-    deciding = _deciding(numbers, numpy.asarray(workers, dtype=numpy.float64))
+    deciding = _select_deciding_values(numbers, numpy.asarray(workers, dtype=numpy.float64))
     lower, rule = _round_limits(positive, deciding, whole=whole), "round"
-    if len(deciding) >= _FEWEST_AREAS and _fullest(deciding, lower) > _FULLEST * len(deciding):
+    if len(deciding) >= _FEWEST_AREAS and _count_fullest_class(deciding, lower) > _FULLEST * len(deciding):
         quantiles = _quantiles(positive[0], deciding, whole=whole)
-        if _fullest(deciding, quantiles) < _fullest(deciding, lower):
+        if _count_fullest_class(deciding, quantiles) < _count_fullest_class(deciding, lower):
             lower, rule = quantiles, "quantiles"
     of = numpy.searchsorted(lower, numbers, side="right")
     of = numpy.where(numbers > 0, numpy.maximum(of, 1), 0)
@@ -98,7 +98,7 @@ def area_classes(
     )
 
 
-def _deciding(values: Numbers, workers: Numbers) -> Numbers:
+def _select_deciding_values(values: Numbers, workers: Numbers) -> Numbers:
     """Return the values, ascending, of the areas that together have 95% of the workers."""
     order = numpy.argsort(-workers, kind="stable")
     before = numpy.cumsum(workers[order]) - workers[order]
@@ -106,7 +106,7 @@ def _deciding(values: Numbers, workers: Numbers) -> Numbers:
     return numpy.sort(kept[kept > 0])
 
 
-def _fullest(positive: Numbers, lower: Sequence[float]) -> int:
+def _count_fullest_class(positive: Numbers, lower: Sequence[float]) -> int:
     """Return the number of areas in the fullest class."""
     return int(numpy.bincount(numpy.searchsorted(lower, positive, side="right")).max(initial=0))
 
@@ -124,7 +124,7 @@ def _round_limits(positive: Numbers, deciding: Numbers, *, whole: bool) -> list[
         limits = [factor * 10.0**power for power in powers for factor in factors]
         reached = [limit for limit in limits if least < limit <= most]
         choices.append([float(positive[0]), *reached[1 - palette.MOST_CLASSES :]])
-    return min(choices, key=lambda lower: _fullest(deciding, lower))
+    return min(choices, key=lambda lower: _count_fullest_class(deciding, lower))
 
 
 def _quantiles(least: float, deciding: Numbers, *, whole: bool) -> list[float]:

@@ -8,7 +8,7 @@ from mapapp.answers.areas.layer_units import TABLES
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.base import watch
 from mapapp.question.view import Bounds
-from mapapp.show.content.map_layers import GRID_DEG, packed, surroundings_of
+from mapapp.show.content.map_layers import GRID_DEG, pack_shapes, surroundings_of
 
 
 def outlines(release: OpenedPublication, areas: tuple[str, ...]) -> bytes:
@@ -16,7 +16,7 @@ def outlines(release: OpenedPublication, areas: tuple[str, ...]) -> bytes:
 
     def make() -> bytes:
         shape_by_area = shapes(release, areas)
-        return packed(list(shape_by_area), list(shape_by_area.values()))
+        return pack_shapes(list(shape_by_area), list(shape_by_area.values()))
 
     return release.once(("outlines", areas), make)
 
@@ -50,7 +50,7 @@ def unit_outlines(release: OpenedPublication, keys: tuple[str, ...]) -> dict[str
         watch.check()
         level, _, unit_id = key.partition(":")
         outlines = release.areas.outlines
-        outline_by_key[key] = _rounded_off(
+        outline_by_key[key] = _simplify_outline(
             outlines.of_unit(level, unit_id)
             if level in TABLES
             else outlines.of_blocks(release.areas.blocks([key]))
@@ -58,7 +58,7 @@ def unit_outlines(release: OpenedPublication, keys: tuple[str, ...]) -> dict[str
     return outline_by_key
 
 
-def _rounded_off(shape: shapely.Geometry) -> shapely.Geometry:
+def _simplify_outline(shape: shapely.Geometry) -> shapely.Geometry:
     if shape is None or shape.is_empty:
         return None
     return shapely.set_precision(shapely.simplify(shape, 1.5e-4), GRID_DEG)

@@ -25,7 +25,7 @@ class Camera(TypedDict):
     zoom: float
 
 
-def fitted(
+def fit_bounds(
     bounds: Bounds, size: tuple[int, int] = (700, 700), below: int = 0, *, margin: int = MARGIN_PIXELS
 ) -> Camera:
     """Center and zoom at which bounds fit a picture.

@@ -28,7 +28,7 @@ from mapapp.question.area_text import (
     polygon_of,
 )
 from mapapp.show.content import area_outlines
-from mapapp.show.content.map_layers import packed
+from mapapp.show.content.map_layers import pack_shapes
 
 _MI_PER_DEG: Final = EARTH_RADIUS_MI * math.pi / 180
 _COMBINE: Final = {"+": shapely.union, "-": shapely.difference, "&": shapely.intersection}
@@ -50,7 +50,7 @@ def borders(release: OpenedPublication, areas: tuple[str, ...]) -> dict[str, sha
         if all(step.sign == "+" for step in steps):
             return dict(zip(areas, shapes, strict=True))
         signs = [step.sign for step in steps]
-        return {"area": reduce(_combined, zip(signs[1:], shapes[1:], strict=True), shapes[0])}
+        return {"area": reduce(_combine_shapes, zip(signs[1:], shapes[1:], strict=True), shapes[0])}
 
     return release.once(("borders", areas), make)
 
@@ -60,7 +60,7 @@ def borders_file(release: OpenedPublication, areas: tuple[str, ...]) -> bytes:
 
     def make() -> bytes:
         shown = borders(release, areas) | _lines(areas)
-        return packed(list(shown), list(shown.values()))
+        return pack_shapes(list(shown), list(shown.values()))
 
     return release.once(("borders file", areas), make)
 
@@ -95,7 +95,7 @@ def _border(release: OpenedPublication, part: Part) -> shapely.Geometry | None:
     return polygon_of(part)
 
 
-def _combined(before: shapely.Geometry, step: tuple[str, shapely.Geometry]) -> shapely.Geometry:
+def _combine_shapes(before: shapely.Geometry, step: tuple[str, shapely.Geometry]) -> shapely.Geometry:
     sign, shape = step
     return _COMBINE[sign](before, shape)
 

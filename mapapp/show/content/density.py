@@ -18,7 +18,7 @@ from PIL import Image, ImageDraw
 
 from geodata.geography.distance import EARTH_RADIUS_MI
 from mapapp.show.content.dots import Dots, degrees_of
-from mapapp.show.content.smoothed_points import smoothed
+from mapapp.show.content.smoothed_points import smooth_points
 
 MAX_PIXELS: Final = 2000  # of the longer side of a grid
 DENSITY_PIXELS: Final = 1000  # of the longer side of a picture, which is smooth
@@ -70,7 +70,7 @@ def draw_density(dots: Dots, ramp: Sequence[str], water: Sequence[shapely.Geomet
     areas = pixel_area_sq_mi(shape, bounds)
     pixel_mi = float(numpy.sqrt(areas[len(areas) // 2]))
     spread_pixels = max(SPREAD_SHARE * max(shape), LEAST_SPREAD_MI / pixel_mi)
-    tiles = smoothed(row[is_in], column[is_in], shape, spread_pixels).times(1 / areas)
+    tiles = smooth_points(row[is_in], column[is_in], shape, spread_pixels).times(1 / areas)
     per_mile = tiles.picture(tiles.values)
     per_mile[_mask(water, bounds, shape)] = 0
     highest = float(per_mile.max(initial=0.0)) or 1.0

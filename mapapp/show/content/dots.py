@@ -247,10 +247,10 @@ def _near(dots: Dots, west: float, north: float, width: float, height: float) ->
     code = numpy.sort(_codes(at_column, at_row)) << numpy.uint64(2 * (_LEVELS - level))
     size = numpy.uint64(4 ** (_LEVELS - level))
     firsts, stops = (dots.start[numpy.searchsorted(dots.cell, edge)] for edge in (code, code + size))
-    return _joined(firsts, stops)
+    return _join_ranges(firsts, stops)
 
 
-def _joined(firsts: Ints, stops: Ints) -> list[slice]:
+def _join_ranges(firsts: Ints, stops: Ints) -> list[slice]:
     """Return ranges as slices, without empty ones, each joined with those that follow it, up to a limit."""
     slices: list[slice] = []
     for first, stop in zip(firsts.tolist(), stops.tolist(), strict=True):

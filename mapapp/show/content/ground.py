@@ -168,7 +168,7 @@ def ground(store: Store, name: str, borders: Shapes) -> Ground:
         populated land ends there.
     """
     if name == "populated":
-        return _populated(store, borders)
+        return _make_populated_layer(store, borders)
     if name != "water":
         return _lines(store, name)
     frame = water_of(store)
@@ -180,7 +180,7 @@ def ground(store: Store, name: str, borders: Shapes) -> Ground:
         frame["name"].to_numpy(dtype=object)[is_near],
         frame["kind"].to_numpy(dtype=object)[is_near],
     )
-    return with_rim(_simplified(water, "water", -shapely.area(water.shapes)), borders)
+    return add_rim(_simplify_layer(water, "water", -shapely.area(water.shapes)), borders)
 
 
 def _near(water: Shapes, borders: Shapes) -> Shapes:
@@ -201,14 +201,14 @@ def water_of(store: Store) -> geopandas.GeoDataFrame:
     return base_map.water_of_blocks(_blocks(store), store.table("cells"))
 
 
-def _populated(store: Store, borders: Shapes) -> Ground:
+def _make_populated_layer(store: Store, borders: Shapes) -> Ground:
     if not has_ground(store, "populated"):
-        return _unnamed(numpy.empty(0, dtype=object), numpy.empty(0, dtype=numpy.int64))
+        return _make_unnamed_layer(numpy.empty(0, dtype=object), numpy.empty(0, dtype=numpy.int64))
     shapes, rank = populated_land(_blocks(store), borders)
-    return _simplified(_unnamed(shapes, rank), "populated", -shapely.area(shapes))
+    return _simplify_layer(_make_unnamed_layer(shapes, rank), "populated", -shapely.area(shapes))
 
 
-def _unnamed(shapes: Shapes, rank: npt.NDArray[numpy.int64]) -> Ground:
+def _make_unnamed_layer(shapes: Shapes, rank: npt.NDArray[numpy.int64]) -> Ground:
     blank = numpy.full(len(shapes), "", dtype=object)
     return Ground(shapes, rank, blank, blank)
 
@@ -219,10 +219,10 @@ def _lines(store: Store, name: str) -> Ground:
     rank = frame["rank"].to_numpy(dtype=numpy.int64) if "rank" in frame else numpy.ones(len(frame), dtype=int)
     blank = numpy.full(len(frame), "", dtype=object)
     lines = Ground(shapes, rank, frame["name"].to_numpy(dtype=object), blank)
-    return _simplified(lines, name, rank * 1e6 - shapely.length(shapes))
+    return _simplify_layer(lines, name, rank * 1e6 - shapely.length(shapes))
 
 
-def _simplified(layer: Ground, name: str, order: npt.NDArray[numpy.floating]) -> Ground:
+def _simplify_layer(layer: Ground, name: str, order: npt.NDArray[numpy.floating]) -> Ground:
     """The shapes in an order, with fewer corners, until the limit of corners is reached."""
     listed = numpy.argsort(order, kind="stable")
     shapes = shapely.simplify(layer.shapes[listed], _TOLERANCE_DEG[name])
@@ -235,7 +235,7 @@ def _simplified(layer: Ground, name: str, order: npt.NDArray[numpy.floating]) ->
     return Ground(shapes[chosen], layer.rank[kept], layer.name[kept], layer.kind[kept])
 
 
-def with_rim(water: Ground, borders: Shapes) -> Ground:
+def add_rim(water: Ground, borders: Shapes) -> Ground:
     """Water that also covers the outer edge of the states where it reaches it.
 
     Borders are simplified, too, so that they would show as land or lines off the coast. States that end at the shore

@@ -29,7 +29,7 @@ from mapapp.show.content import area_outlines, camera, ground, map_layers, palet
 from mapapp.show.content.density import DensityImage, draw_density
 from mapapp.show.content.dot_map import DotMap, dot_map, dots_of
 from mapapp.show.content.dots import degrees_of
-from mapapp.show.content.map_layers import packed
+from mapapp.show.content.map_layers import pack_shapes
 from mapapp.show.content.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.show.content.uncertain_units import has_uncertain_units, uncertain_changes, uncertain_units
 
@@ -262,7 +262,7 @@ class MapContent:
     @property
     def shapes_file(self) -> bytes:
         """Gzipped GeoJSON of the shapes, each with its `id`."""
-        return packed(list(self.shapes), list(self.shapes.values()))
+        return pack_shapes(list(self.shapes), list(self.shapes.values()))
 
     @property
     def is_hatched(self) -> bool:
@@ -287,7 +287,7 @@ class MapContent:
 
         def make() -> bytes:
             unsure = [unit for unit in self.uncertain if unit in self.shapes]
-            return packed(unsure, [self.shapes[unit] for unit in unsure])
+            return pack_shapes(unsure, [self.shapes[unit] for unit in unsure])
 
         return self.release.once(("uncertain layer", self.question), make)
 

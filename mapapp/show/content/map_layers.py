@@ -44,7 +44,7 @@ from mapapp.show.content.ground import (
 from mapapp.show.content.surroundings import OwnGeography, Surroundings, surroundings
 
 
-def packed(
+def pack_shapes(
     ids: Sequence[str],
     shapes: Sequence[shapely.Geometry],
     properties: Sequence[Mapping[str, object]] | None = None,
@@ -53,13 +53,13 @@ def packed(
     features = []
     for unit_id, shape, about in zip(ids, shapes, properties or [{} for _ in ids], strict=True):
         watch.check()
-        geometry = _rounded(shapely.geometry.mapping(shape))
+        geometry = _round_coordinates(shapely.geometry.mapping(shape))
         features.append({"type": "Feature", "id": unit_id, "properties": about, "geometry": geometry})
     text = json.dumps({"type": "FeatureCollection", "features": features}, separators=(",", ":"))
     return gzip.compress(text.encode(), compresslevel=6, mtime=0)
 
 
-def _rounded(geometry: Mapping[str, object]) -> dict[str, object]:
+def _round_coordinates(geometry: Mapping[str, object]) -> dict[str, object]:
     def short(value: object) -> object:
         return (
             round(value, 5)
@@ -90,7 +90,7 @@ class PlaceName(NamedTuple):
 def place_names(store: Store, areas: Areas) -> list[PlaceName]:
     """Names of the cities and towns of all states of a store, the largest first; empty if it has neither layer."""
     population = store.table("blocks", ["population"])["population"].to_numpy()
-    tables = [_named(areas, layer, population) for layer in ("ctycsub", "stplc")]
+    tables = [_list_named_units(areas, layer, population) for layer in ("ctycsub", "stplc")]
     towns, places = tables
     has_towns = towns["unit_id"].str[:2].isin(TOWN_STATES)
     is_town_state = places["unit_id"].str[:2].isin(set(towns.loc[has_towns, "unit_id"].str[:2]))
@@ -110,7 +110,7 @@ def place_names(store: Store, areas: Areas) -> list[PlaceName]:
     ]
 
 
-def _named(areas: Areas, layer: str, population: npt.NDArray[numpy.int64]) -> pandas.DataFrame:
+def _list_named_units(areas: Areas, layer: str, population: npt.NDArray[numpy.int64]) -> pandas.DataFrame:
     """Units of a layer in which people live: `unit_id`, `name`, `lon_deg`, `lat_deg`, and `people`."""
     if layer not in areas.columns:
         empty = pandas.DataFrame({"unit_id": [], "name": []}, dtype=str)
@@ -139,7 +139,7 @@ _OF_PARTS: Final = {"comparison": False, "job-balance": True, "characteristics":
 """Analyses that count only a part of a unit which is partly in the area, and whether only blocks with jobs count."""
 _MOST_TRACTS: Final = 1_500  # whose outlines are drawn at city zoom; those of more would be too much to send
 _HOME_SHARE: Final = 0.9995  # of the people whose homes the first view shows, in each direction
-_LINEGRID_DEG: Final = 1e-4  # about 10 m
+_LINE_GRID_DEG: Final = 1e-4  # about 10 m
 GRID_DEG: Final = 1e-5  # about 1 m, which is invisible and shortens the text
 
 
@@ -194,7 +194,7 @@ def unit_layer(release: OpenedPublication, level: str) -> bytes:
 
     def make() -> bytes:
         shape_by_unit = unit_shapes(release, level)
-        return packed(list(shape_by_unit), list(shape_by_unit.values()))
+        return pack_shapes(list(shape_by_unit), list(shape_by_unit.values()))
 
     return release.once(("unit layer", level), make)
 
@@ -216,7 +216,7 @@ def unit_shapes(release: OpenedPublication, level: str) -> dict[str, shapely.Geo
                 unit: shapely.simplify(shape, _TOLERANCE_DEG["tracts"])
                 for unit, shape in shape_by_unit.items()
             }
-        ids, shapes = _simplified_units(release, table, f"{level}_id", _TOLERANCE_DEG.get(table, 3e-4))
+        ids, shapes = _simplify_units(release, table, f"{level}_id", _TOLERANCE_DEG.get(table, 3e-4))
         return dict(zip(ids, shapes, strict=True))
 
     return release.once(("unit shapes", level), make)
@@ -287,10 +287,10 @@ def base_layer(release: BaseLayerSource, name: str) -> bytes:
             return _packed_places(release)
         ids, shapes = base_shapes(release, name)
         if name == "tracts":  # too many to name on the map
-            return packed(ids, shapes)
+            return pack_shapes(ids, shapes)
         if name == "counties":
             shapes = list(county_lines(release))
-        return packed(ids, shapes, base_names(release, name))
+        return pack_shapes(ids, shapes, base_names(release, name))
 
     return release.once(("layer", name), make)
 
@@ -299,7 +299,7 @@ def base_shapes(release: BaseLayerSource, name: str) -> tuple[list[str], list[sh
     """Identifiers and simplified polygons of a base layer, largest first except for tracts."""
 
     def make() -> tuple[list[str], list[shapely.Geometry]]:
-        ids, shapes = _simplified(release, name)
+        ids, shapes = _simplify_base_layer(release, name)
         if name == "tracts":
             return ids, shapes
         order = numpy.argsort(-shapely.area(shapes), kind="stable")
@@ -351,18 +351,18 @@ def places_of(release: BaseLayerSource) -> list[PlaceName]:
 
 def _packed_ground(layer: Ground) -> bytes:
     about = [{"rank": rank} for rank in layer.rank.tolist()]
-    return packed([str(at) for at in range(len(about))], list(layer.shapes), about)
+    return pack_shapes([str(at) for at in range(len(about))], list(layer.shapes), about)
 
 
 def _packed_surroundings(layer: Surroundings) -> bytes:
     about = [{"kind": kind} for kind in layer.kind.tolist()]
-    return packed([str(at) for at in range(len(about))], list(layer.shapes), about)
+    return pack_shapes([str(at) for at in range(len(about))], list(layer.shapes), about)
 
 
 def _packed_tracts(release: BaseLayerSource) -> bytes:
     shapes = _tracts_in_view(release) if has_tract_lines(release) else _array([])
-    lines = shapely.set_precision(hairlines(shapes), _LINEGRID_DEG)
-    return packed([str(at) for at in range(len(lines))], list(lines))
+    lines = shapely.set_precision(hairlines(shapes), _LINE_GRID_DEG)
+    return pack_shapes([str(at) for at in range(len(lines))], list(lines))
 
 
 def _packed_places(release: BaseLayerSource) -> bytes:
@@ -381,7 +381,7 @@ def _packed_places(release: BaseLayerSource) -> bytes:
     about += [
         {"name": name.name, "far": name.kind, "people": name.people, "width": name.width_deg} for name in far
     ]
-    return packed([str(at) for at in range(len(about))], points, about)
+    return pack_shapes([str(at) for at in range(len(about))], points, about)
 
 
 class UnitName(TypedDict):
@@ -444,11 +444,11 @@ def home_bounds(release: BaseLayerSource) -> Bounds:
     return release.once(("home",), make)
 
 
-def _simplified(release: BaseLayerSource, name: str) -> tuple[list[str], list[shapely.Geometry]]:
-    return _simplified_units(release, name, BASE_LAYERS[name], _TOLERANCE_DEG[name])
+def _simplify_base_layer(release: BaseLayerSource, name: str) -> tuple[list[str], list[shapely.Geometry]]:
+    return _simplify_units(release, name, BASE_LAYERS[name], _TOLERANCE_DEG[name])
 
 
-def _simplified_units(
+def _simplify_units(
     release: BaseLayerSource, table: str, column: str, tolerance_deg: float
 ) -> tuple[list[str], list[shapely.Geometry]]:
     frame = release.store.table(table, [column, "geometry"])

@@ -39,13 +39,13 @@ def _density(content: MapContent) -> Legend:
         for color, opacity in zip(colors, density.ramp_opacity(places), strict=True)
     )
     shares = [share for share in _RAMP_SHARES if highest * share >= 1]
-    ticks = [(density.ramp_place(share), _rounded(highest * share)) for share in shares]
+    ticks = [(density.ramp_place(share), _format_rounded(highest * share)) for share in shares]
     ticks.append((1.0, f"{highest:,.0f}" if highest >= 1 else f"{highest:.2g}"))
     title = "Homes per square mile" if content.question.shown_end == "home" else "Jobs per square mile"
     return Legend("ramp", title, stops, tuple(ticks))
 
 
-def _rounded(number: float) -> str:
+def _format_rounded(number: float) -> str:
     """Return a number with two digits that count."""
     return f"{float(f'{number:.2g}'):,.0f}"
 
@@ -64,7 +64,7 @@ def _lines(content: MapContent, zoom: float | None) -> Legend:
     items = tuple(
         Item(
             f"{n:,}",
-            palette.blended(scheme.faint_line, scheme.line, strength),
+            palette.blend_colors(scheme.faint_line, scheme.line, strength),
             float(width),
             float(flow_shapes.flow_opacity(strength)),
         )

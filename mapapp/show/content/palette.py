@@ -274,7 +274,7 @@ def class_colors(n_classes: int, ramp: Sequence[str]) -> list[str]:
     return [ramp[round(step * last / max(n_classes - 1, 1))] for step in range(n_classes)]
 
 
-def blended(first: str, second: str, share: float) -> str:
+def blend_colors(first: str, second: str, share: float) -> str:
     """The color between two `#rrggbb` colors; a share of 0 is the first, of 1 the second."""
     parts = [(int(first[at : at + 2], 16), int(second[at : at + 2], 16)) for at in (1, 3, 5)]
     return "#" + "".join(f"{round(start + (end - start) * share):02x}" for start, end in parts)

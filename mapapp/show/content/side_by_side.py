@@ -62,7 +62,11 @@ def side_by_side(
     if not has_sides(question):
         return None
     results = [answer(SettledQuestion(replace(question, areas=(part,)))) for part in question.areas]
-    rows = [SideRow(_counted(results[0]), tuple(_cell(headline_of(part_answer)) for part_answer in results))]
+    rows = [
+        SideRow(
+            _name_counted_units(results[0]), tuple(_cell(headline_of(part_answer)) for part_answer in results)
+        )
+    ]
     for pairs in zip(*map(numbers_of, results), strict=True):
         number = pairs[0][0]
         if number.tile and not callable(number.tile):  # others repeat a count of one part
@@ -92,7 +96,7 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _counted(result: Result) -> str:
+def _name_counted_units(result: Result) -> str:
     return "Come in, go out, or stay" if result.about.analysis == "inflow-outflow" else "Workers"
 
 
@@ -120,7 +124,7 @@ def _bars(bars: BarsEntry, results: Sequence[Result]) -> list[SideRow]:
             for head in heads
         ]
     else:
-        groups = [(_without_count(text_of(bars.title, results[0])), frames)]
+        groups = [(_drop_count(text_of(bars.title, results[0])), frames)]
     return [row for heading, parts in groups for row in (SideRow(heading), *_named_rows(bars, parts))]
 
 
@@ -128,7 +132,7 @@ def _of(frame: pandas.DataFrame, column: str, value: object) -> pandas.DataFrame
     return frame[frame[column] == value]
 
 
-def _without_count(title: str) -> str:
+def _drop_count(title: str) -> str:
     """Return the title of a list without how many of its rows one answer shows."""
     return title.partition(": the ")[0]
 

@@ -67,7 +67,7 @@ class Tiles(NamedTuple):
         return whole.reshape(n_rows * size, -1)[size : size + self.shape[0], size : size + self.shape[1]]
 
 
-def smoothed(row: Ints, column: Ints, shape: tuple[int, int], spread: float) -> Tiles:
+def smooth_points(row: Ints, column: Ints, shape: tuple[int, int], spread: float) -> Tiles:
     """Spread points that are within a grid.
 
     Parameters
@@ -82,9 +82,9 @@ def smoothed(row: Ints, column: Ints, shape: tuple[int, int], spread: float) -> 
     reach = len(weights) // 2
     size = _TILE * -(-reach // _TILE)
     for axis in (0, 1):
-        row, column = _reflected((row, column), axis, shape[axis], reach)
+        row, column = _reflect_points((row, column), axis, shape[axis], reach)
     row, column = row + size, column + size
-    number, tile_row, tile_column = _reached(row, column, shape, reach, size)
+    number, tile_row, tile_column = _find_reached_tiles(row, column, shape, reach, size)
     tile = number[row // size, column // size]
     place = (tile * size + row % size) * size + column % size
     counts = numpy.bincount(place, numpy.ones(len(place)), (len(tile_row) + 1) * size**2)
@@ -144,7 +144,7 @@ def _matrices(weights: Floats, size: int) -> tuple[Floats, Floats, Floats]:
     return before, own, after
 
 
-def _reflected(places: tuple[Ints, Ints], axis: int, n: int, reach: int) -> tuple[Ints, Ints]:
+def _reflect_points(places: tuple[Ints, Ints], axis: int, n: int, reach: int) -> tuple[Ints, Ints]:
     """The points, and their mirror images at the edges as far as these reach the grid."""
     along, across = places[axis], places[1 - axis]
     if not along.size or (along.min() >= reach and along.max() < n - reach):
@@ -159,7 +159,7 @@ def _reflected(places: tuple[Ints, Ints], axis: int, n: int, reach: int) -> tupl
     return (along, across) if axis == 0 else (across, along)
 
 
-def _reached(
+def _find_reached_tiles(
     row: Ints, column: Ints, shape: tuple[int, int], reach: int, size: int
 ) -> tuple[Ints, Ints, Ints]:
     """Number of each tile that a point reaches, or one more for others, by place; and the places of those tiles."""

@@ -144,7 +144,7 @@ def surroundings(own: OwnGeography) -> Surroundings:
     kept["state-line"] = numpy.asarray(lines[shapely.get_dimensions(lines) == 1])
     kept["sea"] = _sea_in(states, land, own) if is_real and own.water is not None else _nothing()
     complete = margin if own.water is None or not is_real else None
-    kept["lake"] = _without_known(_outside(_of(near, "lake", box, tolerance_deg), complete), own.water)
+    kept["lake"] = _drop_known_lakes(_outside(_of(near, "lake", box, tolerance_deg), complete), own.water)
     kept["river"] = _outside(_of(near, "river", box, tolerance_deg), complete)
     kept["rail"] = _outside(
         _of(near, "rail", box, tolerance_deg), margin if own.has_rails or not is_real else None
@@ -244,7 +244,7 @@ def _outside(shapes: Shapes, area: shapely.Geometry | None) -> Shapes:
     return numpy.asarray(rest[~shapely.is_empty(rest)])
 
 
-def _without_known(lakes: Shapes, water: Shapes | None) -> Shapes:
+def _drop_known_lakes(lakes: Shapes, water: Shapes | None) -> Shapes:
     """Lakes that the release does not have itself."""
     if water is None or not len(water) or not len(lakes):
         return lakes

@@ -50,7 +50,10 @@ def year_lines(values: Sequence[YearValue], title: str, scheme: ColorScheme) -> 
             if isfinite(year_value.error) and year_value.error > 0
         ),
         *(_point(axes, year_value, scheme) for year_value in known),
-        *(_label(axes, year, scheme) for year in _labeled([year_value.year for year_value in values])),
+        *(
+            _label(axes, year, scheme)
+            for year in _choose_labeled_years([year_value.year for year_value in values])
+        ),
         "</svg>",
     ]
     return "".join(parts)
@@ -128,7 +131,7 @@ def _round_step(size: float) -> float:
     return next(factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= size)
 
 
-def _labeled(years: Sequence[int]) -> list[int]:
+def _choose_labeled_years(years: Sequence[int]) -> list[int]:
     """Return the years that get a label: all if they are few, else about six."""
     step = -(-len(years) // 6)
     chosen = list(years[::step])

@@ -169,7 +169,7 @@ def _write(
 
     def batches() -> Iterator[pyarrow.RecordBatch]:
         try:
-            for part in layer.reported(report):
+            for part in layer.report_parts(report):
                 columns = [arrow_column(part.frame[name], kind) for name, kind in layer.fields.items()]
                 columns = [_fit(column, narrow) for column in columns]
                 shapes = _wkb(layer, part)

@@ -90,7 +90,7 @@ class Layer:
     n_rows: int
     parts: Callable[[], Iterator[Part]]
 
-    def reported(self, report: Progress) -> Iterator[Part]:
+    def report_parts(self, report: Progress) -> Iterator[Part]:
         """Yield the parts, and report progress before each and at the end."""
         stage, done = f"writing {self.title}", 0
         report(stage, 0, self.n_rows)

@@ -155,7 +155,7 @@ def write_lodes(
             for (state, main), part in _by_file(number, pairs).items():
                 name = f"{_letters(state, origin)}_od_{'main' if main else 'aux'}_{kind}.csv.gz"
                 if name not in streams:
-                    streams[name] = files.enter_context(_opened(folder / name))
+                    streams[name] = files.enter_context(_open_file(folder / name))
                 streams[name].write(_rows(number, part, stamp))
                 jobs[name] = jobs.get(name, 0) + int(part.counts[:, 0].sum())
             report(WRITING, done, total)
@@ -174,7 +174,7 @@ def _write_without_rows(folder: Path, names: set[str]) -> dict[str, int]:
     """Write aux files that say that nobody commutes in; an import knows only those of real states by their names."""
     written = sorted(name for name in names if not name.startswith(_MADE_UP))
     for name in written:
-        _opened(folder / name).close()
+        _open_file(folder / name).close()
     return dict.fromkeys(written, 0)
 
 
@@ -233,7 +233,7 @@ def _rows(number: Ints, pairs: Pairs, stamp: str) -> bytes:
     return content
 
 
-def _opened(file: Path) -> gzip.GzipFile:
+def _open_file(file: Path) -> gzip.GzipFile:
     stream = gzip.GzipFile(file, "wb", compresslevel=_LEVEL, mtime=0)
     stream.write((",".join(COLUMNS) + "\n").encode())
     return stream

@@ -80,7 +80,7 @@ def _write_sheet(sheet: Worksheet, bold: Format, layer: Layer, report: Progress)
         sheet.set_column(column, column, 24 if kind == "text" else 12)
         sheet.write_string(0, column, name, bold)
     at = 1
-    for part in layer.reported(report):
+    for part in layer.report_parts(report):
         if at + len(part.frame) > MAX_SHEET_ROWS + 1:
             raise UsageError(
                 f"{layer.title}: too many rows for a sheet (at most {MAX_SHEET_ROWS:,}); write csv or gpkg instead"

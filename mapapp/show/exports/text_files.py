@@ -34,8 +34,8 @@ def write_geojson(
     head = {"type": "FeatureCollection", "name": layer.name, "commutemap": about}
     stream.write(json.dumps(head, ensure_ascii=False, allow_nan=False)[:-1] + ', "features": [')
     first = True
-    for part in layer.reported(report):
-        shapes = shapely.to_geojson(rounded(part.shapes))
+    for part in layer.report_parts(report):
+        shapes = shapely.to_geojson(round_shapes(part.shapes))
         for row, shape in zip(records(layer, part), shapes, strict=True):
             properties = json.dumps(row, ensure_ascii=False, allow_nan=False)
             stream.write("\n" if first else ",\n")
@@ -44,7 +44,7 @@ def write_geojson(
     stream.write("\n]}\n")
 
 
-def rounded(shapes: Shapes) -> npt.NDArray[np.object_]:
+def round_shapes(shapes: Shapes) -> npt.NDArray[np.object_]:
     """Shapes with coordinates rounded to five decimals and outer rings counterclockwise; None for None or empty.
 
     A shape that rounding would collapse keeps its decimals.
@@ -78,8 +78,8 @@ def write_kml(
         stream.write(f'<Schema name="{layer.name}" id="{layer.name}">{"".join(fields)}</Schema>\n')
     for layer in layers:
         stream.write(f"<Folder><name>{_text(layer.title)}</name>\n")
-        for part in layer.reported(report):
-            shapes = rounded(part.shapes)
+        for part in layer.report_parts(report):
+            shapes = round_shapes(part.shapes)
             for row, shape in zip(records(layer, part), shapes, strict=True):
                 stream.write(_placemark(layer, row, shape))
         stream.write("</Folder>\n")
@@ -136,7 +136,7 @@ def write_csv(layer: Layer, stream: IO[str], *, report: Progress = silent) -> No
     """Write the fields of a layer; text that a spreadsheet would read as a formula gets an apostrophe."""
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(layer.fields)
-    for part in layer.reported(report):
+    for part in layer.report_parts(report):
         for row in records(layer, part):
             writer.writerow(
                 [_said(value) if not isinstance(value, str) else harmless(value) for value in row.values()]

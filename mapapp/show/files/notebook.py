@@ -104,7 +104,7 @@ class Release(release.Release):
         from mapapp.show.content.map_content import MapContent
         from mapapp.show.paper import map_picture, map_words
 
-        view = View(**{name: _checked(name, value) for name, value in (("show", show), ("theme", theme))})
+        view = View(**{name: _check_field(name, value) for name, value in (("show", show), ("theme", theme))})
         latest = answer.after if isinstance(answer, Change) else answer
         question = question_of(latest)
         if layer:
@@ -132,7 +132,7 @@ class Release(release.Release):
 open_release = Release.open
 
 
-def _checked(name: str, value: object) -> FieldValue:
+def _check_field(name: str, value: object) -> FieldValue:
     try:
         return VIEW[name].check(value)
     except NotAllowed as error:

@@ -196,7 +196,7 @@ def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> None:
     outer = numpy.maximum(radii["come"], radii["go"])
     rims = outer[flows[["home_group", "work_group"]].to_numpy()]
     strengths = flow_shapes.flow_strengths(workers, drawn.wide, drawn.n_flows)
-    colors = [palette.blended(scheme.faint_line, scheme.line, strength) for strength in strengths]
+    colors = [palette.blend_colors(scheme.faint_line, scheme.line, strength) for strength in strengths]
     axes.add_collection(
         PolyCollection(
             list(flow_shapes.flow_outlines(ends[0], ends[1], widths, rims, pixel)),

@@ -32,7 +32,7 @@ from mapapp.show.content.labels import DIRECTIONS, class_text, short_names
 from mapapp.show.content.legend import Item, Legend
 from mapapp.show.content.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.show.paper.legend import HEIGHT_IN, draw_foot, draw_legend, foot_height_in, foot_of
-from mapapp.show.paper.sheet import Form, Sheet, check, drawing, encoded, fitted, width_in
+from mapapp.show.paper.sheet import Form, Sheet, check, drawing, encode_sheet, fit_text, width_in
 
 # Parts common to all charts: title, subtitle, and sizes.
 
@@ -137,7 +137,7 @@ def _columns(every: Sequence[Bar], inner: float) -> _Columns:
 
 def _row(sheet: Sheet, bar: Bar, y: float, columns: _Columns) -> None:
     base, x, quiet = y + _BASE_IN, MARGIN_IN, sheet.colors.quiet
-    sheet.write(x, base, fitted(bar.name, columns.name - 0.08, TEXT_POINTS), size=TEXT_POINTS)
+    sheet.write(x, base, fit_text(bar.name, columns.name - 0.08, TEXT_POINTS), size=TEXT_POINTS)
     x += columns.name
     sheet.box(x, y + 0.035, columns.bar, 0.155, sheet.colors.rule)
     sheet.box(x, y + 0.035, columns.bar * bar.workers / columns.most, 0.155, sheet.colors.bar)
@@ -414,7 +414,7 @@ def chart_pictures(
     shown = result.after if isinstance(result, Change) else result
     with drawing():
         return [
-            (title, text, encoded(sheet, form, scale, f"{title}. {about_words(shown.about)}", text))
+            (title, text, encode_sheet(sheet, form, scale, f"{title}. {about_words(shown.about)}", text))
             for title, text, sheet in _sheets(release, COLOR_SCHEMES[theme], shown, width_in)
         ]
 

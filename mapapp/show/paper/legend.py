@@ -13,16 +13,16 @@ from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from mapapp.answers import words
 from mapapp.answers.release import Release
 from mapapp.show.content.legend import Item, Legend
-from mapapp.show.content.palette import blended
+from mapapp.show.content.palette import blend_colors
 from mapapp.show.paper.base_map import Frame
 from mapapp.show.paper.sheet import (
     LEADING,
     PIXELS_PER_INCH,
     POINTS_PER_PIXEL,
     Sheet,
-    fitted,
+    fit_text,
     width_in,
-    wrapped,
+    wrap_text,
 )
 
 KM_PER_MI: Final = 1.609344
@@ -179,7 +179,7 @@ def _circles(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> 
             0,
             marker="o",
             markersize=item.size * POINTS_PER_PIXEL,
-            markerfacecolor=blended(sheet.scheme.land, item.color, 0.3),
+            markerfacecolor=blend_colors(sheet.scheme.land, item.color, 0.3),
             markeredgecolor=item.color,
             markeredgewidth=0.8,
         )
@@ -245,7 +245,7 @@ def _entries(
     rooms = natural if sum(natural) <= width else [width / len(items)] * len(items)
     for item, text, room in zip(items, texts, rooms, strict=True):
         draw(sheet, item, x + 0.02, y + 0.1)
-        text = fitted(text, room - _BESIDE_IN - 0.1, TEXT_POINTS)
+        text = fit_text(text, room - _BESIDE_IN - 0.1, TEXT_POINTS)
         sheet.write(x + _BESIDE_IN, y + 0.135, text, size=TEXT_POINTS)
         x += room
 
@@ -344,4 +344,4 @@ def draw_foot(sheet: Sheet, foot: Foot, margin: float) -> None:
 
 def _source_lines(foot: Foot, width: float) -> list[str]:
     warning = [] if foot.is_for_release else [_WARNING]
-    return [*warning, *(line for text in foot.texts for line in wrapped(text, width, _POINTS, lines=3))]
+    return [*warning, *(line for text in foot.texts for line in wrap_text(text, width, _POINTS, lines=3))]

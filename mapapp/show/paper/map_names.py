@@ -148,25 +148,25 @@ def _map_names(release: OpenedPublication) -> list[MapName]:
             else "small"
         )
         listed = of_kind["small" if kind == "small" else "middle"]
-        listed.append(_named(kind, place.name, (place.lon_deg, place.lat_deg), _NO_LIMIT))
+        listed.append(_make_name(kind, place.name, (place.lon_deg, place.lat_deg), _NO_LIMIT))
     for water in water_names(map_layers.ground_of(release, "water")):
         lon, lat = water["at"]
-        of_kind["water"].append(_named("water", water["name"], (lon, lat), water["width_deg"]))
+        of_kind["water"].append(_make_name("water", water["name"], (lon, lat), water["width_deg"]))
     for kind, layer in (("county", "counties"), ("state", "states")):
         for about in map_layers.base_names(release, layer):
             text = about["name"].upper() if kind == "state" else about["name"]
             west, _, east, _ = about["box"]
-            of_kind[kind].append(_named(kind, text, (about["at"][0], about["at"][1]), east - west))
+            of_kind[kind].append(_make_name(kind, text, (about["at"][0], about["at"][1]), east - west))
     for far in map_layers.surroundings_of(release).names:
         kind = "water" if far.kind == "sea" else f"far-{far.kind}"
         text = far.name.upper() if far.kind == "state" else far.name
         room = far.width_deg or _NO_LIMIT
         listed = of_kind["far-large" if far.people >= LARGE_PEOPLE else kind]
-        listed.append(_named(kind, text, (far.lon_deg, far.lat_deg), room))
+        listed.append(_make_name(kind, text, (far.lon_deg, far.lat_deg), room))
     return [name for listed in of_kind.values() for name in listed]
 
 
-def _named(kind: str, text: str, place_deg: tuple[float, float], room_deg: float) -> MapName:
+def _make_name(kind: str, text: str, place_deg: tuple[float, float], room_deg: float) -> MapName:
     lon, lat = place_deg
     place = math.radians(lon), float(mercator_y(numpy.float64(lat)))
     look = _LOOKS[kind]

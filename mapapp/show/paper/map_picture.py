@@ -34,7 +34,7 @@ from mapapp.show.paper.legend import (
     source_words,
 )
 from mapapp.show.paper.map_names import draw_names, map_names
-from mapapp.show.paper.sheet import Form, Sheet, check, drawing, encoded
+from mapapp.show.paper.sheet import Form, Sheet, check, drawing, encode_sheet
 
 SIZE_IN: Final = (7.5, 7.0)
 MARGIN_IN: Final = 0.14
@@ -87,7 +87,7 @@ def map_picture(
     with drawing():
         sheet = Sheet(size_in, content.scheme)
         _draw(sheet, content, bounds, heading, zoom, legend)
-        return encoded(sheet, form, scale, heading, said)
+        return encode_sheet(sheet, form, scale, heading, said)
 
 
 def map_title(content: MapContent) -> str:
@@ -266,6 +266,6 @@ def locator_picture(
         base_map.draw_ground(axes, release, frame, scheme)
         base_map.draw_frame(sheet, 0.02, 0.02, sheet.width - 0.04, sheet.height - 0.04)
         place = words.place_name(release, question) if question.areas else release.title
-        return encoded(
+        return encode_sheet(
             sheet, form, scale, f"Location of {place}", f"A small map that shows where {place} is."
         )

@@ -174,7 +174,7 @@ class Sheet:
     ) -> float:
         """Write text in lines below `y`; returns where the next block begins."""
         step = size * LEADING / 72
-        for line in wrapped(text, width, size, bold=bold, lines=lines):
+        for line in wrap_text(text, width, size, bold=bold, lines=lines):
             self.write(x, y + 0.78 * step, line, size=size, color=color, bold=bold)
             y += step
         return y
@@ -226,7 +226,7 @@ def drawing() -> Iterator[None]:
         yield
 
 
-def encoded(sheet: Sheet, form: Form, scale: int, title: str, words: str) -> bytes:
+def encode_sheet(sheet: Sheet, form: Form, scale: int, title: str, words: str) -> bytes:
     """Return the sheet as a file with reproducible bytes.
 
     Parameters
@@ -290,7 +290,7 @@ def width_in(text: str, size: float, *, bold: bool = False) -> float:
     return float(extents[0]) / 72
 
 
-def fitted(text: str, width: float, size: float, *, bold: bool = False) -> str:
+def fit_text(text: str, width: float, size: float, *, bold: bool = False) -> str:
     """Text cut with an ellipsis if it is wider than `width` inches."""
     text = printable(text, bold=bold)
     if width_in(text, size, bold=bold) <= width:
@@ -305,7 +305,7 @@ def fitted(text: str, width: float, size: float, *, bold: bool = False) -> str:
     return f"{text[:low].rstrip()}…"
 
 
-def wrapped(text: str, width: float, size: float, *, bold: bool = False, lines: int = 3) -> list[str]:
+def wrap_text(text: str, width: float, size: float, *, bold: bool = False, lines: int = 3) -> list[str]:
     """Text in at most `lines` lines of `width` inches; the rest is cut."""
     wrapped_lines: list[str] = []
     words = printable(text, bold=bold).split()
@@ -315,7 +315,7 @@ def wrapped(text: str, width: float, size: float, *, bold: bool = False, lines: 
             n_words += 1
         if len(wrapped_lines) == lines - 1:
             n_words = len(words)
-        wrapped_lines.append(fitted(" ".join(words[:n_words]), width, size, bold=bold))
+        wrapped_lines.append(fit_text(" ".join(words[:n_words]), width, size, bold=bold))
         words = words[n_words:]
     return wrapped_lines
 

@@ -168,10 +168,10 @@ def _serve(work: Callable[..., object], pipe: Connection) -> None:
     """Work on tasks until the pipe is closed."""
     with suppress(EOFError, ConnectionError):
         while True:
-            pipe.send(_tried(work, pipe.recv()))
+            pipe.send(_try_task(work, pipe.recv()))
 
 
-def _tried(work: Callable[..., object], task: object) -> tuple[bool, object]:
+def _try_task(work: Callable[..., object], task: object) -> tuple[bool, object]:
     """Whether the task failed, and its result or error."""
     try:
         return False, work(task)

@@ -190,7 +190,7 @@ def read_batch(path: Path, release: Release) -> list[Job]:
         whole = {**document, **entry}
         try:
             several = [
-                _questions(whole, str(name)) for name in _listed(whole.get("analysis", "destinations"))
+                _questions(whole, str(name)) for name in _list_values(whole.get("analysis", "destinations"))
             ]
             notes = tuple(f"{lines.of(place)}: {note}" for note in notes_on_names(release, several[0]))
             for name, parts in _reports(whole, several, release):
@@ -285,14 +285,14 @@ def _name_of(release: Release, parts: list[Part]) -> str:
     return " and ".join(names)
 
 
-def _listed(value: object) -> list[object]:
+def _list_values(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
 def _questions(entry: JsonObject, analysis: str) -> Questions:
     several = ("areas", "bands", "miles", "attributes", "names")
     given = {
-        name: _listed(entry[name]) if option.kind in several else entry[name]
+        name: _list_values(entry[name]) if option.kind in several else entry[name]
         for name, option in OPTIONS.items()
         if name in entry
     }
@@ -305,7 +305,7 @@ def _job(name: str, stem: str, parts: list[Part], entry: JsonObject, notes: tupl
         name=name,
         stem=stem,
         parts=tuple(parts),
-        forms=tuple(dict.fromkeys(cast(list[Form], _listed(entry.get("formats", "html"))))),
+        forms=tuple(dict.fromkeys(cast(list[Form], _list_values(entry.get("formats", "html"))))),
         paper=cast(Paper | None, entry.get("paper")),
         error_rows=None if errors < 0 else errors,
         rows=None if entry.get("rows") == "all" else entry.get("rows", PRINTED_ROWS),

@@ -157,7 +157,7 @@ def build(
             progress("asking and drawing", 3 * place + of_three, 3 * len(pairs))
 
         step(0)
-        answered_parts.append(_answered(release, part, titles[release.slug], error_rows, rows))
+        answered_parts.append(_answer_part(release, part, titles[release.slug], error_rows, rows))
         step(1)
         answers.append(
             _answer(
@@ -207,7 +207,7 @@ def _subject(releases: Sequence[Release]) -> dict[str, str]:
     }
 
 
-def _answered(
+def _answer_part(
     release: Release, part: SettledPart, name: str, error_rows: int | None, rows: int | None
 ) -> AnsweredPart:
     question = part.question
@@ -247,19 +247,19 @@ def _answer(
         charts=charts_of(answered_part.release, answered_part.result, name)
         if has_workers and pictures
         else (),
-        tables=_with_rows((*tables(answered_part.result, grid), *published)),
-        printed=_with_rows((*printed_tables(answered_part.result, rows), *published)),
+        tables=_drop_empty_tables((*tables(answered_part.result, grid), *published)),
+        printed=_drop_empty_tables((*printed_tables(answered_part.result, rows), *published)),
         notes=(
             *_coverage(answered_part),
             *map(str, about.notes),
             *_errors(answered_part.result),
-            *_exceeding(answered_part.result),
+            *_note_exceeding_errors(answered_part.result),
         ),
         left_out=left_out,
     )
 
 
-def _with_rows(tables: Iterable[Table]) -> tuple[Table, ...]:
+def _drop_empty_tables(tables: Iterable[Table]) -> tuple[Table, ...]:
     return tuple(table for table in tables if table.rows)
 
 
@@ -326,7 +326,7 @@ def _errors(result: Result) -> tuple[str, ...]:
     )
 
 
-def _exceeding(result: Result) -> tuple[str, ...]:
+def _note_exceeding_errors(result: Result) -> tuple[str, ...]:
     """A note on rows whose expected error exceeds their count, if there are any."""
     exceeding = any(map(has_exceeding, result.tables().values()))
     return (EXCEEDS_NOTE,) if exceeding else ()

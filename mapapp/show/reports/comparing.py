@@ -49,7 +49,7 @@ def comparison(answered_parts: Sequence[AnsweredPart]) -> tuple[Table, ...]:
         if len(group) > 1:
             made.append(_key_numbers(f"compare{number}", title, group))
             made += _changes(f"compare{number}_change", title, group)
-            made += _beside(f"compare{number}_rows", title, group)
+            made += _put_areas_beside(f"compare{number}_rows", title, group)
     return tuple(made)
 
 
@@ -116,7 +116,7 @@ def _change_table(name: str, title: str, before: AnsweredPart, after: AnsweredPa
     )
 
 
-def _beside(name: str, title: str, group: Sequence[AnsweredPart]) -> list[Table]:
+def _put_areas_beside(name: str, title: str, group: Sequence[AnsweredPart]) -> list[Table]:
     """The rows of the main table, with a column of workers for each area."""
     one_release = len({answered_part.release.slug for answered_part in group}) == 1
     results = [answered_part.result for answered_part in group]
@@ -132,7 +132,7 @@ def _beside(name: str, title: str, group: Sequence[AnsweredPart]) -> list[Table]
     named = pandas.concat([part[labels] for part in parts])
     named = named[~named.index.duplicated()].reindex(index)
     measure = entry_of(results[0]).measure
-    counts = [_measured(part[measure.column].reindex(index), measure.kind) for part in parts]
+    counts = [_list_measures(part[measure.column].reindex(index), measure.kind) for part in parts]
     plain = table_of(name, f"{title}: areas side by side", "", named.reset_index())
     heads = [
         Column(
@@ -156,7 +156,7 @@ def _beside(name: str, title: str, group: Sequence[AnsweredPart]) -> list[Table]
     ]
 
 
-def _measured(column: pandas.Series, kind: str) -> list[float | None]:
+def _list_measures(column: pandas.Series, kind: str) -> list[float | None]:
     """The rows of one area: counts, 0 for a row that it does not have, or ratios, None where there is no ratio."""
     if kind == "count":
         return [int(value) for value in column.fillna(0)]

@@ -206,11 +206,11 @@ def _picture(picture: Picture | None, files: dict[str, bytes]) -> dict[str, str]
     if picture is None:
         return None
     name = f"{picture.name}.svg"
-    files[name] = picture.content if picture.form == "svg" else _wrapped(picture.content)
+    files[name] = picture.content if picture.form == "svg" else _wrap_picture(picture.content)
     return {"file": name, "title": picture.title, "words": picture.words}
 
 
-def _wrapped(png: bytes) -> bytes:
+def _wrap_picture(png: bytes) -> bytes:
     """A PNG inside an SVG, because Typst accepts only text files from memory."""
     width, height = struct.unpack(">II", png[16:24])
     data = base64.b64encode(png).decode()

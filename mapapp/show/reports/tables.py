@@ -111,7 +111,7 @@ def _tables(result: Result, rows: int | None) -> list[Table]:
             answer_tables.append(table_of(name, title, about, plain, no_error=mark))
             named = frame[["name", "unit_id", "kind", *bands]]
             wide = table_of("bands", f"{title}: age, earnings, and industry", _BANDS_WORDS, named)
-            answer_tables.append(_without_identifiers(wide))
+            answer_tables.append(_hide_identifiers(wide))
         else:
             answer_tables.append(table_of(name, title, about, frame, own, mark_of_table(result, name)))
     return answer_tables
@@ -250,7 +250,7 @@ def table_of(
 
     Rows without an expected error have the mark `no_error` in place of it.
     """
-    frame = _labelled(mark_exceeding(frame))
+    frame = _label_codes(mark_exceeding(frame))
     first = [column_name for column_name in _FIRST if column_name in frame.columns]
     order = [*first, *(column_name for column_name in frame.columns if column_name not in first)]
     columns = []
@@ -276,13 +276,13 @@ def table_of(
     return Table(name=name, title=title, words=about, columns=tuple(columns), rows=rows)
 
 
-def _without_identifiers(table: Table) -> Table:
+def _hide_identifiers(table: Table) -> Table:
     """The same table without printed identifiers, which would make it too wide."""
     columns = (replace(column, printed=column.printed and column.kind != "code") for column in table.columns)
     return replace(table, columns=tuple(columns))
 
 
-def _labelled(frame: pandas.DataFrame) -> pandas.DataFrame:
+def _label_codes(frame: pandas.DataFrame) -> pandas.DataFrame:
     """The same frame with a column of words for each column of codes."""
     if "partly" in frame.columns:  # workers outside every unit are not part of one
         frame = frame.assign(partly=frame["partly"].astype(bool) & (frame["kind"] == "unit"))

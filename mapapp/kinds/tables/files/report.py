@@ -37,7 +37,7 @@ from mapapp.show.paper.legend import (
 from mapapp.show.paper.map_names import draw_names, map_names
 from mapapp.show.paper.map_picture import MARGIN_IN, SIZE_IN
 from mapapp.show.paper.sheet import Form as PaperForm
-from mapapp.show.paper.sheet import Sheet, check, drawing, encoded
+from mapapp.show.paper.sheet import Sheet, check, drawing, encode_sheet
 from mapapp.show.reports import Form, write
 from mapapp.show.reports.build import usual_paper
 from mapapp.show.reports.content import (
@@ -123,7 +123,7 @@ def stars_picture(
         base_map.draw_frame(sheet, MARGIN_IN, top, inner, height)
         draw_legend(sheet, legend, MARGIN_IN, top + height + 0.1, inner - SCALE_IN - 0.15)
         draw_scale(sheet, frame, sheet.width - MARGIN_IN, top + height + 0.1)
-        return encoded(sheet, form, scale, shown.table.title, stars_words(served, part))
+        return encode_sheet(sheet, form, scale, shown.table.title, stars_words(served, part))
 
 
 def stars_words(served: ServedTable, part: int) -> str:

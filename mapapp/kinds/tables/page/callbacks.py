@@ -159,7 +159,7 @@ def map_figure(served: ServedTable, sheet: Sheet, prefix: str, size: tuple[int, 
         style=commute_map.base_style(
             f"commutemap-{served.slug}-{served.version}", map_layers.style_urls(prefix, served)
         ),
-        camera=camera.fitted(map_layers.home_bounds(served), size),
+        camera=camera.fit_bounds(map_layers.home_bounds(served), size),
         traces=traces,
         layers=[
             *commute_map.outline_layers(outline, scheme.ink, scheme.halo),

@@ -23,7 +23,7 @@ from mapapp.kinds.tables.read.served_table import ServedTable
 from mapapp.kinds.tables.read.sheet import make_sheet
 from mapapp.kinds.tables.read.view import TableView
 from mapapp.show.content import map_layers
-from mapapp.show.content.map_layers import packed
+from mapapp.show.content.map_layers import pack_shapes
 from mapapp.show.exports.layer import safe_name
 
 _XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -92,7 +92,7 @@ def starred_layer(served: ServedTable, view: TableView) -> bytes:
     def make() -> bytes:
         shapes = map_layers.unit_shapes(served, sheet.shown.row_layer)
         starred = [unit for unit in starred_units(sheet.shown, sheet.color) if unit in shapes]
-        return packed(starred, [shapes[unit] for unit in starred])
+        return pack_shapes(starred, [shapes[unit] for unit in starred])
 
     key = ("starred", sheet.shown.table.position, sheet.shown.of, sheet.color)
     return served.once(key, make)
