@@ -170,7 +170,7 @@ def test_units_are_colored_by_their_change(views: Views, address: Address) -> No
     trace = figure.data[commute_map.UNITS]
     colored = colored_units(content)
     assert list(trace.z) == colored.of.tolist()
-    gray = [each.text for each in colored.classes].index("change within twice its ±")
+    gray = [each.text for each in colored.classes].index("no change")
     is_sure = ~numpy.isin(content.units.ids, content.uncertain)
     assert (numpy.sign(colored.of - gray) == numpy.sign(change) * is_sure).all()
     assert is_sure.any()

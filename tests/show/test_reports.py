@@ -463,7 +463,7 @@ def test_many_key_numbers_of_areas_are_legible_in_a_pdf(releases: list[Release])
     page = text[text.index("Inflow and outflow: key numbers") :]
     # Side by side on one page, their heads would be broken at every word and lie on each other.
     words = page[: page.index("Method and certificate")].split()
-    assert words.count("10003") == 3 + 1, "a row of each part, and the head of the page"
+    assert words.count("10003") == 3, "a row of each part"
     values = [shown(number.kind, value) for number, value in zip(numbers, plain.rows[1][2:], strict=True)]
     assert [value.split()[0] in words for value in values] == [True] * len(values)
 
