@@ -82,7 +82,7 @@ def test_click_switch_back_and_link(visit: Visit, release: Release) -> None:
     visit.page.locator("#every").click()
     visit.wait_until("() => location.search.includes('every=all')")
 
-    visit.page.get_by_text("Homes", exact=True).click()
+    visit.page.locator("#side").get_by_text("Homes").click()
     visit.wait_for_count(workers(release, areas=(key,), side="home"))
     rows = visit.page.locator("#area-rows tr")
     visit.wait_until(
@@ -150,11 +150,11 @@ def test_search_by_keyboard_and_first_steps(visit: Visit, release: Release) -> N
     visit.wait_for_count(workers(release))
     visit.page.locator(".suggestion").first.click()
     visit.page.locator(".chip").first.wait_for()
-    for shown in ("Areas", "Density", "Points"):
+    for shown in ("Areas", "Density", "Dots"):
         visit.page.get_by_text(shown, exact=True).click()
         visit.wait_until(
             "text => new URLSearchParams(location.search).get('show') === text",
-            {"Areas": "areas", "Density": "density", "Points": None}[shown],
+            {"Areas": "areas", "Density": "density", "Dots": None}[shown],
         )
         visit.settle()
 
@@ -405,13 +405,13 @@ def test_the_page_says_when_its_server_is_gone_and_undo_never_leaves_it(
     visit.go(f"/?area=tract:{tract_id}")
     visit.settle()
     expect(visit.page.locator("#undo")).to_be_hidden()  # nothing was done yet
-    visit.page.get_by_text("Homes", exact=True).click()
+    visit.page.locator("#side").get_by_text("Homes").click()
     visit.wait_for_count(workers(release, areas=(f"tract:{tract_id}",), side="home"))
     visit.page.locator("#undo").click()
     visit.wait_for_count(workers(release, areas=(f"tract:{tract_id}",)))
     visit.settle()
     with visit.intercepting("**/_dash-update-component*", lambda route: route.abort()):
-        visit.page.get_by_text("Homes", exact=True).click()
+        visit.page.locator("#side").get_by_text("Homes").click()
         visit.page.get_by_role("alert").filter(has_text="The server does not respond").wait_for()
     visit.page.get_by_text("Workplaces", exact=True).click()
     visit.page.locator("#away").wait_for(state="hidden")

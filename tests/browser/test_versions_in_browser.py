@@ -76,7 +76,7 @@ def test_a_part_is_dimmed_until_its_answer_has_come(
 ) -> None:
     key = open_county(visit, release)
     held = Held(visit, output)
-    visit.page.get_by_text("Homes", exact=True).click()
+    visit.page.locator("#side").get_by_text("Homes").click()
     visit.wait_until(
         "parts => [...document.querySelectorAll('[data-part]')]"
         ".every((part) => (part.getAttribute('aria-busy') === 'true') === parts.includes(part.id))",
@@ -99,7 +99,7 @@ def test_a_part_is_dimmed_until_its_answer_has_come(
 def test_answers_in_the_wrong_order_change_nothing(visit: Visit, release: Release) -> None:
     key = open_county(visit, release)
     address = Held(visit, "followed.data")
-    visit.page.get_by_text("Homes", exact=True).click()
+    visit.page.locator("#side").get_by_text("Homes").click()
     visit.page.get_by_text("Areas", exact=True).click()
     newest = f"?side=home&area={key}&show=areas"
     visit.wait_until("newest => location.search === newest", newest)
@@ -109,7 +109,7 @@ def test_answers_in_the_wrong_order_change_nothing(visit: Visit, release: Releas
     answer = Held(visit, "answer.children")
     visit.page.get_by_text("Workplaces", exact=True).click()
     visit.wait_until("() => !location.search.includes('side')")
-    visit.page.get_by_text("Homes", exact=True).click()
+    visit.page.locator("#side").get_by_text("Homes").click()
     visit.wait_until("newest => location.search === newest", newest)
     visit.settle()
     answer.let_go()
@@ -159,7 +159,7 @@ def test_a_part_that_cannot_be_answered_stays_dimmed_and_says_so(visit: Visit, r
             route.fallback()
 
     with visit.intercepting(CALLBACKS, busy):
-        visit.page.get_by_text("Homes", exact=True).click()
+        visit.page.locator("#side").get_by_text("Homes").click()
         visit.page.get_by_role("alert").filter(has_text="The server is busy").wait_for()
         visit.page.locator("#map-part[aria-busy=false]").wait_for(timeout=PATIENCE_MS)
         expect(visit.page.locator("#answer")).to_have_attribute("aria-busy", "true")
