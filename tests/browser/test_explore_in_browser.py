@@ -413,7 +413,7 @@ def test_the_page_says_when_its_server_is_gone_and_undo_never_leaves_it(
     with visit.intercepting("**/_dash-update-component*", lambda route: route.abort()):
         visit.page.locator("#side").get_by_text("Homes").click()
         visit.page.get_by_role("alert").filter(has_text="The server does not respond").wait_for()
-    visit.page.get_by_text("Workplaces", exact=True).click()
+    visit.page.locator("#side").get_by_text("Workplaces").click()
     visit.page.locator("#away").wait_for(state="hidden")
     visit.trouble.clear()  # what the browser itself says of a lost connection
     search = visit.page.locator("#search")

@@ -182,7 +182,7 @@ def test_every_control_moves_the_numbers_and_not_the_camera(visit: Visit, sessio
     for url in asked[1:]:
         path = url.removeprefix(visit.address)
         assert re.fullmatch(
-            r"/|blob:.*|data:.*|/_dash-(layout|dependencies|update-component(\?endId=[\w~.-]+)?)|/_favicon\.ico.*|/geo/dataset/[0-9a-f]+/\w+\.geojson"
+            r"/|blob:.*|data:.*|/_dash-(layout|dependencies|update-component(\?endId=[\w~.-]+)?)|/_favicon\.ico.*|/geo/dataset/[0-9a-f]+/[\w-]+\.geojson"
             r"|/assets/[\w.]+(\?m=[\d.]+)?|/_dash-component-suites/[\w./@-]+(\?[mv]=[\w.]+)?",
             path,
         ), path

@@ -107,7 +107,7 @@ def test_answers_in_the_wrong_order_change_nothing(visit: Visit, release: Releas
     address.let_go()  # it knows of the first choice alone
 
     answer = Held(visit, "answer.children")
-    visit.page.get_by_text("Workplaces", exact=True).click()
+    visit.page.locator("#side").get_by_text("Workplaces").click()
     visit.wait_until("() => !location.search.includes('side')")
     visit.page.locator("#side").get_by_text("Homes").click()
     visit.wait_until("newest => location.search === newest", newest)
