@@ -114,7 +114,7 @@ def test_click_switch_back_and_link(visit: Visit, release: Release) -> None:
     visit.settle()
     for _ in range(3):  # faster than the answers come
         for name in ("Workplaces", "Homes"):
-            visit.page.get_by_text(name, exact=True).click()
+            visit.page.locator("#side").get_by_text(name).click()
     visit.wait_until("() => location.search.includes('side=home')")
     visit.settle()
     visit.wait_for_count(workers(release, side="home"))
