@@ -34,7 +34,7 @@ def state(key: str, code: str = "") -> list[str]:
     "key",
     [
         "SecretKey.fresh()",
-        "__import__('engine.streams', fromlist=['x'])._unpacked(bytes(32), False)",
+        "__import__('engine.streams', fromlist=['x'])._unpack_key(bytes(32), False)",
     ],
     ids=["drawn", "handed over"],
 )
