@@ -364,7 +364,7 @@ def test_a_callback_that_fails_is_a_failed_request(
     def broken(*_: Any) -> Any:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("mapapp.explore.callbacks.choices.followed", broken)
+    monkeypatch.setattr("mapapp.explore.callbacks.choices.apply_choices", broken)
     body = {
         "output": "followed.data",
         "outputs": {"id": "followed", "property": "data"},
