@@ -82,7 +82,7 @@ NOW: Final = "This setting"
 
 def table_of(kept: Sequence[KeptSetting], now: KeptSetting | None = None) -> Component:
     """The settings as columns; `now` is that of the controls, which comes first unless it is kept, too."""
-    is_kept = now is not None and any(one.setting == now.setting for one in kept)
+    is_kept = now is not None and any(setting.setting == now.setting for setting in kept)
     shown = [now, *kept] if now is not None and not is_kept else list(kept)
     parts = {
         "Parameters": join_columns([dict(describe_setting(setting.setting)) for setting in shown]),
@@ -105,9 +105,9 @@ def table_of(kept: Sequence[KeptSetting], now: KeptSetting | None = None) -> Com
     )
 
 
-def _head(one: KeptSetting, now: KeptSetting | None) -> str:
-    is_now = now is not None and one is not now and one.setting == now.setting
-    return f"{one.name} ({NOW.lower()})" if is_now else one.name
+def _head(setting: KeptSetting, now: KeptSetting | None) -> str:
+    is_now = now is not None and setting is not now and setting.setting == now.setting
+    return f"{setting.name} ({NOW.lower()})" if is_now else setting.name
 
 
 def _buttons(name: str) -> Component:
