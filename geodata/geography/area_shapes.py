@@ -32,6 +32,17 @@ _POLYGON_ID: Final = 3  # in GEOS; collections have higher numbers
 Places = npt.NDArray[np.float64]
 
 
+def square_miles(shapes: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return the area of shapes in degrees on the sphere, square miles."""
+
+    def equal_area(corners: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        lon, lat = np.radians(corners).T
+        return np.column_stack([lon, np.sin(lat)])
+
+    plane = shapely.transform(np.asarray(shapes, dtype=object), equal_area)
+    return np.asarray(shapely.area(plane) * EARTH_RADIUS_MI**2)
+
+
 def check_place(lon_deg: float, lat_deg: float) -> None:
     """Raise GeometryError for a place that is not on the globe."""
     if not (-180 <= lon_deg <= 180 and -90 <= lat_deg <= 90):

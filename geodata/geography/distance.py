@@ -1,4 +1,4 @@
-"""Great-circle distances in miles and bearings in degrees, by the haversine formula."""
+"""Great-circle distances in miles and bearings in degrees, by the haversine formula, and the northing of maps."""
 
 from __future__ import annotations
 
@@ -38,6 +38,11 @@ def place_on_sphere(lon_deg: npt.ArrayLike, lat_deg: npt.ArrayLike) -> Floats:
     """Places on the unit sphere: float64[3, ...]. The cosine of the angle between two is the sum of their products."""
     lon, lat = np.radians(lon_deg), np.radians(lat_deg)
     return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+
+
+def mercator_y(lat_deg: npt.ArrayLike) -> Floats:
+    """Web Mercator northing of latitudes on the unit sphere."""
+    return np.asarray(np.arcsinh(np.tan(np.radians(np.asarray(lat_deg, dtype=np.float64)))))
 
 
 def distance_matrix_mi(

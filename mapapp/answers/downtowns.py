@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
-from geodata.geography.distance import EARTH_RADIUS_MI
+from geodata.geography.area_shapes import square_miles
 from mapapp.answers.areas.area import Area
 from mapapp.answers.areas.areas import Areas
 from mapapp.answers.areas.search import CENTERS
@@ -151,21 +151,11 @@ def _core_of(release: CountedPlaces, place: Area) -> tuple[str, ...]:
         return ()
     jobs = units.of(*release.flows.by_block(Pick.at("work", blocks, Filters()), "work"))[rows]
     return tuple(
-        units.ids[rows[at]] for at in densest_cluster(jobs, _square_miles(outlines), _touching(outlines))
+        units.ids[rows[at]] for at in densest_cluster(jobs, square_miles(outlines), _touching(outlines))
     )
-
-
-def _square_miles(shapes: npt.NDArray[np.object_]) -> npt.NDArray[np.float64]:
-    """Return the area of shapes in degrees on the sphere."""
-
-    def equal_area(corners: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        lon, lat = np.radians(corners).T
-        return np.column_stack([lon, np.sin(lat)])
-
-    return np.asarray(shapely.area(shapely.transform(shapes, equal_area)) * EARTH_RADIUS_MI**2)
 
 
 def _touching(shapes: npt.NDArray[np.object_]) -> list[list[int]]:
     """Return, for each shape, the positions of the others that it touches."""
-    one, other = shapely.STRtree(shapes).query(shapes, predicate="intersects")
-    return [other[(one == at) & (other != at)].tolist() for at in range(len(shapes))]
+    shape, neighbor = shapely.STRtree(shapes).query(shapes, predicate="intersects")
+    return [neighbor[(shape == at) & (neighbor != at)].tolist() for at in range(len(shapes))]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 
-from geodata.geography.distance import EARTH_RADIUS_MI
+from geodata.geography.distance import EARTH_RADIUS_MI, mercator_y
 from mapapp.show.content import density
 from mapapp.show.content.dots import Dots, sorted_dots
 from mapapp.show.content.palette import WARMTH
@@ -49,7 +49,7 @@ def test_rows_follow_web_mercator() -> None:
     bounds = (0.0, 0.0, 60.0, 60.0)
     grid = density.count_grid(numpy.array([30.0]), numpy.array([30.0]), bounds)
     row, column = numpy.argwhere(grid)[0]
-    north, middle = density.mercator_y(60.0), density.mercator_y(30.0)
+    north, middle = mercator_y(60.0), mercator_y(30.0)
     assert row == int((north - middle) / north * grid.shape[0])
     assert column == grid.shape[1] // 2
     assert row > grid.shape[0] // 2  # 30° lies below the middle of the picture, not in it
@@ -104,7 +104,7 @@ def test_nothing_is_drawn_in_the_water_but_on_its_islands() -> None:
 
     def at(drawn: density.DensityImage, lon: float, lat: float) -> int:
         alpha = opacity_of(drawn)
-        top, bottom, here = (float(density.mercator_y(part)) for part in (north, south, lat))
+        top, bottom, here = (float(mercator_y(part)) for part in (north, south, lat))
         row = (top - here) / (top - bottom) * alpha.shape[0]
         return int(alpha[int(row), int((lon - west) / (east - west) * alpha.shape[1])])
 

@@ -18,6 +18,7 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
+from geodata.geography.area_shapes import square_miles
 from mapapp.answers import served_answers, words
 from mapapp.answers.commutes import lines as commute_lines
 from mapapp.answers.release import Release
@@ -534,16 +535,14 @@ def test_land_leaves_out_water_too_small_to_draw(release: Release, monkeypatch: 
     monkeypatch.setattr(ground, "has_ground", lambda *_: True)
     monkeypatch.setattr(ground, "water_of", lambda _: water)
     land = land_area.land_square_miles(fresh, "county", shapes)
-    whole, wet = land_area.square_miles([shape, pond])
+    whole, wet = square_miles([shape, pond])
     assert land[county] == pytest.approx(whole - wet, rel=1e-9)
     assert land[county] < whole
 
 
 def test_a_degree_of_latitude_is_69_miles() -> None:
     box = shapely.box(-71.0, 41.0, -70.0, 42.0)
-    assert land_area.square_miles([box])[0] == pytest.approx(
-        69.1 * 69.1 * math.cos(math.radians(41.5)), rel=0.002
-    )
+    assert square_miles([box])[0] == pytest.approx(69.1 * 69.1 * math.cos(math.radians(41.5)), rel=0.002)
 
 
 def test_a_pair_is_drawn_at_both_ends(release: Release) -> None:
@@ -654,7 +653,7 @@ def test_land_of_a_cut_unit_is_that_of_its_part(release: Release) -> None:
     found = colored_units(content)
     for unit in content.cut_shapes:
         at = found.units.ids.index(unit)
-        area = land_area.square_miles([content.shapes[unit]])[0]
+        area = square_miles([content.shapes[unit]])[0]
         least, most = (content.workers[at] / (share * area) for share in (1, land_area.LEAST_LAND))
         assert least - 1e-9 <= found.value[at] <= most + 1e-9
 

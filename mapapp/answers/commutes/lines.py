@@ -16,6 +16,7 @@ import numpy
 import numpy.typing as npt
 import pandas
 
+from geodata.geography.distance import mercator_y
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses.entries import ENTRIES
 from mapapp.answers.analyses.measures import caution
@@ -271,7 +272,7 @@ def _groups(places: pandas.DataFrame, weight: npt.NDArray[numpy.float64], zoom: 
         return numpy.arange(n_places, dtype=numpy.int64)
     scale = 512 * 2.0**zoom / (2 * math.pi)
     x = numpy.radians(places["lon_deg"].to_numpy()) * scale
-    y = numpy.arcsinh(numpy.tan(numpy.radians(places["lat_deg"].to_numpy()))) * scale
+    y = mercator_y(places["lat_deg"].to_numpy()) * scale
     kind = places["kind"].to_numpy()
     group = numpy.full(n_places, -1, dtype=numpy.int64)
     n_groups = 0

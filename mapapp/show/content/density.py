@@ -16,8 +16,9 @@ import numpy.typing as npt
 import shapely
 from PIL import Image, ImageDraw
 
-from geodata.geography.distance import EARTH_RADIUS_MI
+from geodata.geography.distance import EARTH_RADIUS_MI, mercator_y
 from mapapp.show.content.dots import Dots, degrees_of
+from mapapp.show.content.palette import rgb_of
 from mapapp.show.content.smoothed_points import smooth_points
 
 MAX_PIXELS: Final = 2000  # of the longer side of a grid
@@ -159,14 +160,6 @@ def pixels(
     return row, column, (n_rows, n_columns)
 
 
-def mercator_y(lat_deg: npt.ArrayLike) -> npt.NDArray[numpy.float64]:
-    """Web Mercator northing on the unit sphere."""
-    northing: npt.NDArray[numpy.float64] = numpy.arcsinh(
-        numpy.tan(numpy.radians(numpy.asarray(lat_deg, dtype=float)))
-    )
-    return northing
-
-
 def pixel_area_sq_mi(
     shape: tuple[int, int], bounds: tuple[float, float, float, float]
 ) -> npt.NDArray[numpy.float64]:
@@ -200,7 +193,7 @@ def _png(share: npt.NDArray[numpy.float64], ramp: Sequence[str]) -> bytes:
 
 def ramp_colors(ramp: Sequence[str], n: int) -> npt.NDArray[numpy.uint8]:
     """Red, green, and blue at `n` even places on the ramp."""
-    stops = numpy.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in ramp], dtype=float)
+    stops = numpy.array([rgb_of(color) for color in ramp], dtype=float)
     at = numpy.linspace(0, len(stops) - 1, n)
     colors = [numpy.interp(at, numpy.arange(len(stops)), stops[:, part]) for part in range(3)]
     return numpy.stack(colors, axis=1).round().astype(numpy.uint8)

@@ -15,8 +15,10 @@ from typing import Final, NamedTuple
 import numpy
 import numpy.typing as npt
 
+from geodata.geography.distance import mercator_y
 from mapapp.answers.commutes.pick import Places
 from mapapp.base import watch
+from mapapp.show.content.palette import rgb_of
 
 Ints = npt.NDArray[numpy.integer]
 Fractions = npt.NDArray[numpy.uint32]
@@ -120,8 +122,7 @@ def mercator_fractions(
 ) -> tuple[npt.NDArray[numpy.uint32], npt.NDArray[numpy.uint32]]:
     """Return degrees as fractions of the Web Mercator square in units of 2⁻³², from its west and north."""
     east = (numpy.asarray(lon_deg, dtype=numpy.float64) + 180) / 360
-    north = numpy.arcsinh(numpy.tan(numpy.radians(numpy.asarray(lat_deg, dtype=numpy.float64))))
-    south = 0.5 - north / (2 * numpy.pi)
+    south = 0.5 - mercator_y(lat_deg) / (2 * numpy.pi)
     x, y = (numpy.clip(part * _WORLD, 0, _WORLD - 1).astype(numpy.uint32) for part in (east, south))
     return x, y
 
@@ -187,7 +188,7 @@ def draw_dots(
     picture = numpy.zeros((window.n_rows * window.n_columns, 4), dtype=numpy.uint8)
     seen = numpy.flatnonzero(total)
     n_seen = total.ravel()[seen]
-    rgb = numpy.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in colors], numpy.float32)
+    rgb = numpy.array([rgb_of(color) for color in colors], numpy.float32)
     mixed = numpy.zeros((4, len(seen)), dtype=numpy.float32)
     for of_group, parts in zip(counts.reshape(len(colors), -1), rgb, strict=True):
         share = of_group[seen] / n_seen

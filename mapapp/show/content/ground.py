@@ -19,6 +19,7 @@ import shapely
 from scipy.ndimage import gaussian_filter
 
 from geodata.geography import base_map
+from geodata.geography.distance import mercator_y
 from geodata.store.store import Store
 from mapapp.show.content import density
 
@@ -85,7 +86,7 @@ def _above(smooth: Floats, level: float, bounds: tuple[float, float, float, floa
     padded = numpy.pad(smooth, 1)  # so that every polygon is closed
     n_rows, n_columns = smooth.shape
     lon = west + (numpy.arange(-1, n_columns + 1) + 0.5) * (east - west) / n_columns
-    top, bottom = (float(density.mercator_y(edge)) for edge in (north, south))
+    top, bottom = (float(mercator_y(edge)) for edge in (north, south))
     northing = top - (numpy.arange(-1, n_rows + 1) + 0.5) * (top - bottom) / n_rows
     lat = numpy.degrees(numpy.arctan(numpy.sinh(northing)))
     lines = contourpy.contour_generator(lon, lat, padded, fill_type=contourpy.FillType.OuterOffset)

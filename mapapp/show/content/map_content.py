@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas
 import shapely
 
-from geodata.geography.distance import EARTH_RADIUS_MI
+from geodata.geography.area_shapes import square_miles
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses.comparison_words import ComparisonWords, comparison_words
 from mapapp.answers.analyses.entries import ENTRIES
@@ -39,17 +39,6 @@ LEAST_LAND: Final = 0.02
 """Least land of a unit as a share of its shape, because shapes of water are approximate."""
 
 Floats = npt.NDArray[numpy.float64]
-
-
-def square_miles(shapes: npt.ArrayLike) -> Floats:
-    """Return the area of shapes in degrees (EPSG:4326) on the sphere, square miles."""
-
-    def equal_area(corners: Floats) -> Floats:
-        lon, lat = numpy.radians(corners).T
-        return numpy.column_stack([lon, numpy.sin(lat)])
-
-    plane = shapely.transform(numpy.asarray(shapes, dtype=object), equal_area)
-    return numpy.asarray(shapely.area(plane) * EARTH_RADIUS_MI**2)
 
 
 def land_square_miles(

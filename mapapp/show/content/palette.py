@@ -276,13 +276,18 @@ def class_colors(n_classes: int, ramp: Sequence[str]) -> list[str]:
 
 def blend_colors(first: str, second: str, share: float) -> str:
     """The color between two `#rrggbb` colors; a share of 0 is the first, of 1 the second."""
-    parts = [(int(first[at : at + 2], 16), int(second[at : at + 2], 16)) for at in (1, 3, 5)]
+    parts = zip(rgb_of(first), rgb_of(second), strict=True)
     return "#" + "".join(f"{round(start + (end - start) * share):02x}" for start, end in parts)
+
+
+def rgb_of(color: str) -> tuple[int, ...]:
+    """Red, green, and blue of a `#rrggbb` color, 0 to 255."""
+    return tuple(bytes.fromhex(color[1:]))
 
 
 def ink_on(color: str) -> str:
     """White or the darkest ink, whichever contrasts more with a `#rrggbb` color."""
-    red, green, blue = (int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    red, green, blue = (part / 255 for part in rgb_of(color))
     linear = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
     return "#ffffff" if linear < _DARK else INK
 

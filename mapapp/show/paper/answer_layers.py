@@ -14,10 +14,10 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgba_array
 from PIL import Image
 
+from geodata.geography.distance import mercator_y
 from mapapp.answers.commutes.lines import Lines
 from mapapp.show.content import flow_shapes, palette
 from mapapp.show.content.colored_units import colored_units
-from mapapp.show.content.density import mercator_y
 from mapapp.show.content.dots import Window
 from mapapp.show.content.map_content import MapContent
 from mapapp.show.content.palette import HATCH_HALO_OPACITY, ColorScheme

@@ -17,11 +17,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from geodata.geography.distance import EARTH_RADIUS_MI
+from geodata.geography.distance import EARTH_RADIUS_MI, mercator_y
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.question.view import Bounds
 from mapapp.show.content import map_layers
-from mapapp.show.content.density import mercator_y
 from mapapp.show.content.map_content import MapContent
 from mapapp.show.content.palette import ColorScheme
 from mapapp.show.paper.sheet import PIXELS_PER_INCH, POINTS_PER_PIXEL, Sheet

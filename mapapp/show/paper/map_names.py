@@ -13,9 +13,9 @@ import numpy
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 
+from geodata.geography.distance import mercator_y
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.show.content import map_layers
-from mapapp.show.content.density import mercator_y
 from mapapp.show.content.ground import water_names
 from mapapp.show.content.map_layers import LARGE_PEOPLE, MIDDLE_PEOPLE
 from mapapp.show.content.palette import ColorScheme
