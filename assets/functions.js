@@ -79,9 +79,9 @@ function drawHeads(isList) {
   const focused = document.activeElement?.closest("#table-head .sort")?.dataset.column;
   const heads = document.createElement("tr");
   heads.append(...listed.table.heads.map((text, column) => {
-    const head = Object.assign(cell("th", isList ? "" : text), { scope: "col" });
+    const head = Object.assign(element("th", isList ? "" : text), { scope: "col" });
     if (!isList) return head;
-    const button = Object.assign(cell("button", text || "Name", "sort"), { type: "button" });
+    const button = Object.assign(element("button", text || "Name", "sort"), { type: "button" });
     button.dataset.column = column;
     if (listed.sortedBy?.column === column) head.ariaSort = listed.sortedBy.isDown ? "descending" : "ascending";
     head.append(button);
@@ -98,7 +98,7 @@ function arrange() {
   if (sortedBy) places.sort((a, b) => compare(table.rows[a], table.rows[b], sortedBy) || a - b);
   const has = ({ name, sub }) => `${name} ${sub}`.toLowerCase().includes(sought);
   const shown = places.filter((place) => has(table.rows[place])).map((place) => lines[place]);
-  const none = Object.assign(cell("td", "No row has this text.", "no-rows"), { colSpan: table.heads.length });
+  const none = Object.assign(element("td", "No row has this text.", "no-rows"), { colSpan: table.heads.length });
   const empty = document.createElement("tr");
   empty.append(none);
   const body = document.getElementById("area-rows");
@@ -150,7 +150,7 @@ document.addEventListener("input", ({ target }) => {
 const WITHOUT_ERROR = /^(.*?) ?\(([a-z](?:, [a-z])*)\)$/;
 
 function noError(letters) {
-  const mark = cell("span", `(${letters})`, "error no-error");
+  const mark = element("span", `(${letters})`, "error no-error");
   mark.setAttribute("role", "img");
   mark.setAttribute("aria-label", `no ±, note ${letters}`);
   return mark;
@@ -160,13 +160,13 @@ function noError(letters) {
 function whyNoError(notes) {
   const letters = Object.keys(notes ?? {});
   if (!letters.length) return [];
-  const link = cell("a", `(${letters.join(", ")}) no ±: why`, "no-error");
+  const link = element("a", `(${letters.join(", ")}) no ±: why`, "no-error");
   return [Object.assign(link, { href: `#no-error-${letters[0]}`, title: Object.values(notes).join("\n") })];
 }
 
 function row({ name, sub, cells, marks, unit }, n_columns) {
   const line = document.createElement("tr");
-  const head = cell("th", "", name.length <= SHORT_NAME ? "short" : "");
+  const head = element("th", "", name.length <= SHORT_NAME ? "short" : "");
   head.scope = "row";
   if (!cells.length) {
     Object.assign(head, { scope: "rowgroup", colSpan: n_columns });
@@ -174,26 +174,26 @@ function row({ name, sub, cells, marks, unit }, n_columns) {
   }
   if (unit) {
     line.dataset.unit = unit;
-    const button = cell("button", name, "drill");
+    const button = element("button", name, "drill");
     button.type = "button";
     head.append(button);
   } else {
     head.append(name);
   }
-  if (sub) head.append(cell("span", sub, "quiet sub"));
+  if (sub) head.append(element("span", sub, "quiet sub"));
   const counts = cells.map((text) => {
     const [counted, share] = text.split(" | ");
     const [, known, letters] = counted.match(WITHOUT_ERROR) ?? [null, counted, ""];
     const [number, error] = known.split(" ± ");
-    const count = cell("td", number, "number");
-    if (error) count.append(" ", cell("span", "± " + error, "error"));
+    const count = element("td", number, "number");
+    if (error) count.append(" ", element("span", "± " + error, "error"));
     if (letters) count.append(" ", noError(letters));
-    if (share) count.append(" ", cell("span", share, "quiet sub"));
+    if (share) count.append(" ", element("span", share, "quiet sub"));
     return count;
   });
   marks.forEach((caution, place) => {
     if (!caution) return;
-    const mark = cell("span", "●", "dot " + caution.split(" ")[0]);
+    const mark = element("span", "●", "dot " + caution.split(" ")[0]);
     mark.title = caution;
     mark.setAttribute("role", "img");
     mark.setAttribute("aria-label", caution);
@@ -203,12 +203,13 @@ function row({ name, sub, cells, marks, unit }, n_columns) {
   return line;
 }
 
-function cell(tag, text, className) {
-  const element = document.createElement(tag);
-  element.textContent = text;
-  if (className) element.className = className;
-  return element;
+function element(tag, text = "", className = "") {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  if (className) made.className = className;
+  return made;
 }
+window.commutemap = Object.assign(window.commutemap ?? {}, { element });
 
 const say = (id, children) => window.dash_clientside.set_props(id, { children });
 

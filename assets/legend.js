@@ -2,6 +2,7 @@
 // On a narrow screen it is a button with a small picture of its colors; pressing it opens the legend.
 
 (() => {
+  const { element } = window.commutemap;
   const GAP = 8; // pixels between the legend and the caption
   const WIDEST = 11; // pixels; a thicker line shows as this
   let isOpen = false; // on a narrow screen
@@ -23,7 +24,7 @@
     const around = plot.closest("#map").parentElement;
     let card = around.querySelector(":scope > .legend-card");
     if (!card) {
-      card = made("section", "legend-card");
+      card = element("section", "", "legend-card");
       card.addEventListener("keydown", ({ key }) => key === "Escape" && isOpen && turn(card, false));
       around.append(card);
     }
@@ -40,11 +41,11 @@
   }
 
   function chip(legend) {
-    const button = made("button", "legend-chip", "Legend");
+    const button = element("button", "Legend", "legend-chip");
     button.type = "button";
     button.setAttribute("aria-expanded", String(isOpen));
     button.setAttribute("aria-controls", "legend-body");
-    const mini = made("span", "mini");
+    const mini = element("span", "", "mini");
     mini.setAttribute("aria-hidden", "true");
     for (const { color } of legend.items) mini.append(colored("i", color));
     button.append(mini);
@@ -61,28 +62,28 @@
 
   function body(legend) {
     const { kind, title, line, items, extras, notes } = legend;
-    const all = made("div", `legend-body ${kind}`);
+    const all = element("div", "", `legend-body ${kind}`);
     all.id = "legend-body";
-    if (title) all.append(made("p", "legend-title", title));
-    if (line) all.append(made("p", "legend-line", line));
+    if (title) all.append(element("p", title, "legend-title"));
+    if (line) all.append(element("p", line, "legend-line"));
     const draw = { classes: scale, ramp: scale, circles, swatches: rows, lines: rows }[kind];
     if (items.length) all.append(draw(legend));
     if (extras.length) all.append(rows({ kind: "extras", items: extras }));
-    for (const note of notes) all.append(made("p", "legend-note", note));
+    for (const note of notes) all.append(element("p", note, "legend-note"));
     return all;
   }
 
   // One horizontal ramp with its ticks. Screen readers are told each class.
   function scale({ kind, items, ticks }) {
-    const all = made("div", "legend-scale");
-    const ramp = made("div", "legend-ramp");
+    const all = element("div", "", "legend-scale");
+    const ramp = element("div", "", "legend-ramp");
     ramp.setAttribute("aria-hidden", "true");
     if (kind === "ramp") ramp.style.background = `linear-gradient(to right, ${items.map(faded).join(", ")})`;
     else for (const { text, color, more } of items) ramp.append(titled(colored("i", color), [text, more]));
-    const marks = made("div", "legend-ticks");
+    const marks = element("div", "", "legend-ticks");
     marks.setAttribute("aria-hidden", "true");
     for (const [at, text] of ticks) {
-      const tick = made("span", at <= 0.02 ? "first" : at >= 0.98 ? "last" : "", text);
+      const tick = element("span", text, at <= 0.02 ? "first" : at >= 0.98 ? "last" : "");
       tick.style.left = `${100 * at}%`;
       marks.append(tick);
     }
@@ -95,22 +96,22 @@
   const faded = ({ color, opacity }) => `color-mix(in srgb, ${color} ${Math.round(100 * opacity)}%, transparent)`;
 
   function told(items) {
-    const list = made("ol", "unseen");
-    for (const { text, more } of items) list.append(made("li", "", more ? `${text}: ${more}` : text));
+    const list = element("ol", "", "unseen");
+    for (const { text, more } of items) list.append(element("li", more ? `${text}: ${more}` : text));
     return list;
   }
 
   // Nested circles that touch at the bottom, each with a line to its number.
   function circles({ items }) {
-    const all = made("ol", "legend-circles");
+    const all = element("ol", "", "legend-circles");
     const largest = Math.max(...items.map(({ size }) => size));
     all.style.height = `${Math.max(largest, 13 * items.length)}px`;
     all.style.setProperty("--largest", `${largest}px`);
     items.forEach(({ text, color, size, opacity }, index) => {
-      const entry = made("li");
-      const ring = made("i");
+      const entry = element("li");
+      const ring = element("i");
       ring.style.cssText = `width:${size}px;height:${size}px;--fill:${color};--strength:${100 * opacity}%`;
-      const label = made("span", "", text);
+      const label = element("span", text);
       label.style.bottom = `${Math.max(size - 8, 13 * (items.length - 1 - index) - 2)}px`;
       entry.append(ring, label);
       all.append(entry);
@@ -119,16 +120,16 @@
   }
 
   function rows({ kind, items }) {
-    const all = made("ul", `legend-rows ${kind}`);
+    const all = element("ul", "", `legend-rows ${kind}`);
     for (const { text, color, size, opacity, more, is_hatched: isHatched } of items) {
-      const entry = made("li");
+      const entry = element("li");
       const mark = colored("i", color);
       if (isHatched) mark.classList.add("hatched");
       if (kind === "lines") mark.style.height = `${Math.min(Math.max(size, 1), WIDEST)}px`;
       if (kind !== "extras") mark.style.opacity = Math.max(opacity, 0.5);
       mark.setAttribute("aria-hidden", "true");
-      entry.append(mark, made("span", "", text));
-      if (more) entry.append(made("b", "", more));
+      entry.append(mark, element("span", text));
+      if (more) entry.append(element("b", more));
       all.append(entry);
     }
     return all;
@@ -143,13 +144,6 @@
 
   function titled(element, texts) {
     element.title = texts.filter(Boolean).join(": ");
-    return element;
-  }
-
-  function made(tag, className = "", text = "") {
-    const element = document.createElement(tag);
-    if (className) element.className = className;
-    if (text) element.textContent = text;
     return element;
   }
 

@@ -91,13 +91,6 @@ function section(tag, lines) {
   return part;
 }
 
-function element(tag, text = "", className = "") {
-  const made = document.createElement(tag);
-  if (text) made.textContent = text;
-  if (className) made.className = className;
-  return made;
-}
-
 document.addEventListener("click", (event) => {
   const button = event.target.closest?.("#matrix button");
   if (button) sortMatrix(button.dataset);

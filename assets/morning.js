@@ -4,6 +4,7 @@
 // through the canvas's own functions takes several times as long.
 
 (() => {
+  const { element } = window.commutemap;
   const MOST = { wide: 20_000, narrow: 5_000 }; // dots; the server allows no more than the first
   const NARROW = "(max-width: 900px)";
   const SECONDS = 7; // from night to day
@@ -29,7 +30,7 @@
   function offer(holder, look) {
     let button = holder.querySelector(":scope > .morning-open");
     if (!button) {
-      button = made("button", "morning-open", "▶ A morning");
+      button = element("button", "▶ A morning", "morning-open");
       button.type = "button";
       button.dataset.choice = "morning";
       button.title = "Watch the dots move from home to work";
@@ -40,7 +41,7 @@
 
   async function open(plot, map, holder, url) {
     const most = window.matchMedia(NARROW).matches ? MOST.narrow : MOST.wide;
-    shown = { plot, map, url, at: 0, data: null, box: panel(holder), canvas: made("canvas", "morning-canvas") };
+    shown = { plot, map, url, at: 0, data: null, box: panel(holder), canvas: element("canvas", "", "morning-canvas") };
     const mine = shown;
     map.getCanvasContainer().append(mine.canvas); // below the names
     mine.redraw = () => paint(mine);
@@ -92,20 +93,20 @@
 
   // The panel: Play, the slider, and what is counted at its ends.
   function panel(holder) {
-    const box = made("section", "morning");
+    const box = element("section", "", "morning");
     box.setAttribute("aria-label", "A morning");
-    const bar = made("div", "morning-bar");
-    const play = made("button", "play", "▶");
-    const slider = Object.assign(made("input"), { type: "range", min: 0, max: 1000, step: 1, value: 0 });
-    const away = made("button", "close", "×");
+    const bar = element("div", "", "morning-bar");
+    const play = element("button", "▶", "play");
+    const slider = Object.assign(element("input"), { type: "range", min: 0, max: 1000, step: 1, value: 0 });
+    const away = element("button", "×", "close");
     play.type = away.type = "button";
     play.setAttribute("aria-label", "Play");
     slider.setAttribute("aria-label", "From night to day");
     away.setAttribute("aria-label", "Close the morning");
     away.dataset.choice = "morning";
     bar.append(play, slider, away);
-    const ends = made("div", "morning-ends");
-    box.append(bar, ends, made("p"));
+    const ends = element("div", "", "morning-ends");
+    box.append(bar, ends, element("p"));
     play.addEventListener("click", () => (shown.frame ? pause(shown) : run(shown)));
     slider.addEventListener("input", () => {
       pause(shown);
@@ -117,8 +118,8 @@
 
   function say(box, { night, day, note }) {
     const end = (title, text) => {
-      const said = made("span");
-      said.append(made("b", "", title), text);
+      const said = element("span");
+      said.append(element("b", title), text);
       return said;
     };
     box.querySelector(".morning-ends").replaceChildren(end("Night", night), end("Day", day));
@@ -220,13 +221,6 @@
     const part = (text, at) => parseInt(text.slice(at, at + 2), 16);
     const mixed = [1, 3, 5].map((at) => Math.round(part(home, at) + (part(work, at) - part(home, at)) * share));
     return (mixed[2] << 16) | (mixed[1] << 8) | mixed[0];
-  }
-
-  function made(tag, className = "", text = "") {
-    const element = document.createElement(tag);
-    if (className) element.className = className;
-    if (text) element.textContent = text;
-    return element;
   }
 
   window.commutemap = Object.assign(window.commutemap ?? {}, { showMorning: show, morning: () => shown });
