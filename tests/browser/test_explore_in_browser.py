@@ -119,7 +119,7 @@ def test_click_switch_back_and_link(visit: Visit, release: Release) -> None:
     visit.settle()
     visit.wait_for_count(workers(release, side="home"))
     assert visit.page.locator("#side input:checked").get_attribute("value") == "home"
-    assert "Homes of all workers" in visit.page.text_content("#map .annotation-text")
+    assert "Homes and workplaces of all workers" in visit.page.text_content("#map .annotation-text")
     assert visit.page.inner_text("#table-title") == "Where they live"
     assert urlsplit(visit.page.url).query == "side=home&every=all"
 
