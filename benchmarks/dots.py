@@ -17,7 +17,7 @@ import numpy
 from mapapp.answers.commutes.pick import Places
 from mapapp.show.content.dot_map import TILE_PIXELS, DotGroup, DotMap
 from mapapp.show.content.dots import DotLayer, mercator_fractions, sorted_dots
-from mapapp.show.content.palette import DOT_COLORS
+from mapapp.show.content.palette import COLOR_SCHEMES
 
 SMALLEST = ("--dots", "5000")
 _TOWNS = 300
@@ -69,7 +69,9 @@ def draw_with_datashader(places: Places, middle: tuple[float, float], zoom: int)
     for _ in range(2):  # the first time compiles
         start = time.process_time()
         counts = canvas.points(frame, "x", "y", shader.by("group", shader.count()))
-        picture = shader.transfer_functions.shade(counts, color_key=list(DOT_COLORS["light"]["industry"]))
+        picture = shader.transfer_functions.shade(
+            counts, color_key=list(COLOR_SCHEMES["light"].dots.industry)
+        )
         shader.transfer_functions.spread(picture, px=1).to_pil()
     return time.process_time() - start
 
@@ -83,7 +85,7 @@ def main() -> None:
     start = time.process_time()
     dots = sorted_dots(places)
     print(f"sorted in {time.process_time() - start:.2f} s: {dots.nbytes / 1e6:.0f} MB")
-    groups = tuple(DotGroup("", color, 0) for color in DOT_COLORS["light"]["industry"])
+    groups = tuple(DotGroup("", color, 0) for color in COLOR_SCHEMES["light"].dots.industry)
     drawn = DotMap((DotLayer(dots, numpy.arange(27) % 3),), groups, "")
     for zoom in _ZOOMS:
         once, twice = (draw_view(drawn, middle, zoom, ratio) for ratio in (1, 2))

@@ -16,10 +16,10 @@ from scipy.ndimage import gaussian_filter
 from geodata.geography.distance import EARTH_RADIUS_MI, mercator_y
 from mapapp.show.content import density
 from mapapp.show.content.dots import Dots, sorted_dots
-from mapapp.show.content.palette import WARMTH
+from mapapp.show.content.palette import COLOR_SCHEMES
 from mapapp.show.content.smoothed_points import smooth_points
 
-RAMP = WARMTH["light"]
+RAMP = COLOR_SCHEMES["light"].warmth
 PLACES = st.lists(st.tuples(st.floats(-120, -60), st.floats(-60, 60)), min_size=1, max_size=50)
 
 

@@ -20,7 +20,7 @@ from mapapp.show.content.dots import DotLayer, Window, draw_dots, sorted_dots, t
 from mapapp.show.content.map_content import MapContent
 from mapapp.show.content.map_legends import map_legend
 from mapapp.show.content.morning import morning
-from mapapp.show.content.palette import COLOR_SCHEMES, DOT_COLORS
+from mapapp.show.content.palette import COLOR_SCHEMES
 from tests.addresses import settled, shown
 from tests.map_contents import content_of
 from tests.releases import write_release
@@ -159,7 +159,7 @@ def test_a_tile_is_a_png_in_the_colors_of_the_theme(release: Release, theme: Any
     picture = Image.open(io.BytesIO(content.dots.tile(0, 0, 0, 2)))
     assert picture.size == (512, 512)
     assert picture.mode == "RGBA"
-    assert tuple(group.color for group in content.dots.groups) == DOT_COLORS[theme]["earnings"]
+    assert tuple(group.color for group in content.dots.groups) == COLOR_SCHEMES[theme].dots.earnings
 
 
 def moved(release: Release, most: int, **fields: Any) -> Any:

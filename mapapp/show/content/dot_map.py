@@ -21,7 +21,7 @@ from mapapp.question.filters import CHARACTERISTICS, bands_of
 from mapapp.question.question import Question
 from mapapp.question.view import View
 from mapapp.show.content.dots import DotLayer, Dots, Pixels, Window, draw_dots, sorted_dots, tile_window
-from mapapp.show.content.palette import DOT_COLORS, ColorScheme
+from mapapp.show.content.palette import ColorScheme
 
 END_NAMES: Final[dict[Side, str]] = {"home": "Homes", "work": "Workplaces"}
 _ACROSS: Final = "inflow-outflow"
@@ -78,7 +78,7 @@ def dot_map(release: Release, question: Question, view: View, scheme: ColorSchem
     ends, color = shown_ends(question, view), view.color if can_move(question) else "plain"
     layers = [dots_of(release, question, end) for end in ends]
     if color != "plain":
-        bands, names, colors = bands_of_segments(color), CHARACTERISTICS[color], band_colors(view)
+        bands, names, colors = bands_of_segments(color), CHARACTERISTICS[color], getattr(scheme.dots, color)
         counts = sum(
             numpy.bincount(bands, numpy.pad(dots.n_by_segment, (0, N_SEGMENTS - len(dots.n_by_segment))), 3)
             for dots in layers
@@ -128,11 +128,6 @@ def bands_of_segments(color: DotColor) -> npt.NDArray[numpy.int64]:
     """Return the position of the band of an attribute in each joint segment: 0, 1, or 2."""
     at = list(CHARACTERISTICS).index(color)
     return numpy.array([bands_of(segment)[at] - 1 for segment in range(N_SEGMENTS)], dtype=numpy.int64)
-
-
-def band_colors(view: View) -> tuple[str, str, str]:
-    """Return the colors of the bands of the attribute that colors dots."""
-    return DOT_COLORS["dark" if view.theme == "dark" else "light"][view.color]
 
 
 def can_move(question: Question) -> bool:

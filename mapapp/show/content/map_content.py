@@ -25,7 +25,7 @@ from mapapp.answers.commutes import lines
 from mapapp.answers.release import Release
 from mapapp.question.question import SettledQuestion
 from mapapp.question.view import Bounds, View
-from mapapp.show.content import area_outlines, camera, ground, map_layers, palette
+from mapapp.show.content import area_outlines, camera, ground, map_layers
 from mapapp.show.content.density import DensityImage, draw_density
 from mapapp.show.content.dot_map import DotMap, dot_map, dots_of
 from mapapp.show.content.dots import degrees_of
@@ -317,7 +317,7 @@ class MapContent:
     @cached_property
     def density(self) -> DensityImage:
         """The density of the workers at the drawn end, in colors from few to many."""
-        release, question, ramp = self.release, self.question, self.warmth
+        release, question, ramp = self.release, self.question, self.scheme.warmth
 
         def make() -> DensityImage:
             has_water = ground.has_ground(release.store, "water")
@@ -328,11 +328,6 @@ class MapContent:
         ends = question.ends
         key = ("density", ends["work"], ends["home"], question.filters, question.shown_end, ramp)
         return release.once(key, make)
-
-    @property
-    def warmth(self) -> tuple[str, ...]:
-        """The ramp of densities, from few to many."""
-        return palette.WARMTH["dark" if self.view.theme == "dark" else "light"]
 
     def lines(self, zoom: float | None = None) -> lines.Lines:
         """The flows that the map draws at a zoom level; without one, no places are grouped."""

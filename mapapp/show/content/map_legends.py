@@ -31,7 +31,7 @@ def map_legend(content: MapContent, zoom: float | None = None) -> Legend:
 
 
 def _density(content: MapContent) -> Legend:
-    ramp, highest = content.warmth, content.density.highest
+    ramp, highest = content.scheme.warmth, content.density.highest
     places = numpy.linspace(0, 1, _RAMP_STOPS)
     colors = density.ramp_colors(ramp, _RAMP_STOPS).tolist()
     stops = tuple(

@@ -22,7 +22,7 @@ from mapapp.answers.publication import is_published
 from mapapp.answers.release import Release
 from mapapp.question.question import SettledQuestion
 from mapapp.question.view import View
-from mapapp.show.content.dot_map import band_colors, bands_of_segments
+from mapapp.show.content.dot_map import bands_of_segments
 from mapapp.show.content.dots import mercator_fractions
 from mapapp.show.content.palette import ColorScheme
 
@@ -96,7 +96,7 @@ def _colors(view: View, scheme: ColorScheme) -> tuple[npt.NDArray[numpy.int64], 
     """Return the group of each joint segment, and the colors of each group at home and at work."""
     if view.color == "plain":  # a dot changes from the color of homes to that of workplaces
         return numpy.zeros(N_SEGMENTS, dtype=numpy.int64), ((scheme.home, scheme.work),)
-    return bands_of_segments(view.color), tuple((color, color) for color in band_colors(view))
+    return bands_of_segments(view.color), tuple((color, color) for color in getattr(scheme.dots, view.color))
 
 
 def sample_of(places: Sequence[Fractions], ends: Ends, most: int) -> npt.NDArray[numpy.int64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy
 import numpy.typing as npt
@@ -28,6 +28,17 @@ _CHANGE_CLASSES: Final = 3  # on each side at most
 _DARK: Final = 0.2  # relative luminance below which white contrasts more with a color than ink does
 HATCH_HALO_OPACITY: Final = 0.7
 """Of the stroke beside hatching; the hatching itself is opaque."""
+
+
+class DotColors(NamedTuple):
+    """Colors of dots by the three bands of an attribute; color-blind readers can distinguish them.
+
+    Age and earnings are ordered, and so are their colors by lightness; groups of industries are not.
+    """
+
+    age: tuple[str, str, str]
+    earnings: tuple[str, str, str]
+    industry: tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +78,9 @@ class ColorScheme:
         No change.
     suppressed : str
         Units whose count is suppressed: a gray that no class has, under hatching.
+    warmth : tuple of str
+        The ramp of densities from few to many: no color of it is that of water.
+    dots : DotColors
     """
 
     ramp: tuple[str, ...]
@@ -99,6 +113,8 @@ class ColorScheme:
     same: str
     more: tuple[str, ...]
     suppressed: str
+    warmth: tuple[str, ...]
+    dots: DotColors
 
     @property
     def come(self) -> str:
@@ -148,6 +164,12 @@ COLOR_SCHEMES: Final = {
         same="#dfdeda",
         more=("#c2cbf6", "#7fb2e0", "#2f78bd", "#0f3f7c"),
         suppressed="#d9d4cf",
+        warmth=("#fee3a6", "#fdbb63", "#f5823f", "#d63a24", "#8c1320", "#4d0a1c"),
+        dots=DotColors(
+            age=("#e39a00", "#c2346d", "#38208f"),
+            earnings=("#e39a00", "#c2346d", "#38208f"),
+            industry=("#c2500a", "#0a6fb4", "#0b8a62"),
+        ),
     ),
     "dark": ColorScheme(
         ramp=("#512c57", "#903763", "#ca4c58", "#ee794f", "#fab167", "#fce7a6"),
@@ -180,33 +202,15 @@ COLOR_SCHEMES: Final = {
         same="#2b343d",
         more=("#23405f", "#2f6aa8", "#5fa3e6", "#c0e0ff"),
         suppressed="#4a4745",
+        warmth=("#4f1830", "#94283f", "#d4513c", "#f78d3c", "#fdc765", "#fff3c4"),
+        dots=DotColors(
+            age=("#ffd84d", "#f4728a", "#9a8cff"),
+            earnings=("#ffd84d", "#f4728a", "#9a8cff"),
+            industry=("#ff9d4d", "#5cb8ff", "#3fdcae"),
+        ),
     ),
 }
 COLOR_SCHEMES["system"] = COLOR_SCHEMES["light"]  # for a reader whose preference is unknown
-
-
-DOT_COLORS: Final[dict[str, dict[str, tuple[str, str, str]]]] = {
-    "light": {
-        "age": ("#e39a00", "#c2346d", "#38208f"),
-        "earnings": ("#e39a00", "#c2346d", "#38208f"),
-        "industry": ("#c2500a", "#0a6fb4", "#0b8a62"),
-    },
-    "dark": {
-        "age": ("#ffd84d", "#f4728a", "#9a8cff"),
-        "earnings": ("#ffd84d", "#f4728a", "#9a8cff"),
-        "industry": ("#ff9d4d", "#5cb8ff", "#3fdcae"),
-    },
-}
-"""Colors of dots by the bands of an attribute, for light and dark maps; color-blind readers can distinguish them.
-
-Age and earnings are ordered, and so are their colors by lightness; groups of industries are not.
-"""
-
-WARMTH: Final = {
-    "light": ("#fee3a6", "#fdbb63", "#f5823f", "#d63a24", "#8c1320", "#4d0a1c"),
-    "dark": ("#4f1830", "#94283f", "#d4513c", "#f78d3c", "#fdc765", "#fff3c4"),
-}
-"""The ramp of densities from few to many, for light and dark maps: no color of it is that of water."""
 
 
 def count_classes(smallest: int, largest: int) -> list[tuple[int, int | None]]:
