@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy
@@ -49,6 +49,11 @@ class UnitClass:
     is_on_scale: bool = True
     is_hatched: bool = False
 
+    @property
+    def item(self) -> Item:
+        """Its entry in a legend."""
+        return Item(self.text, self.color, more=f"{self.size:,}", is_hatched=self.is_hatched)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColoredUnits:
@@ -92,28 +97,18 @@ class ColoredUnits:
     @property
     def legend(self) -> Legend:
         """The legend: the classes on the scale as a ramp, and the others that occur below it."""
-        ramp = [unit_class for unit_class in self.classes if unit_class.is_on_scale]
-        off_scale = [
-            unit_class for unit_class in self.classes if unit_class.size and not unit_class.is_on_scale
+        ramp = [unit_class.item for unit_class in self.classes if unit_class.is_on_scale]
+        extras = [
+            unit_class.item for unit_class in self.classes if unit_class.size and not unit_class.is_on_scale
         ]
         return Legend(
             "classes",
             self.title,
-            tuple(
-                Item(unit_class.text, unit_class.color, more=f"{unit_class.size:,}") for unit_class in ramp
-            ),
+            tuple(ramp),
             self.ticks if ramp else (),
             notes=self.notes,
             line=self.line,
-            extras=tuple(
-                Item(
-                    unit_class.text,
-                    unit_class.color,
-                    more=f"{unit_class.size:,}",
-                    is_hatched=unit_class.is_hatched,
-                )
-                for unit_class in off_scale
-            ),
+            extras=tuple(extras),
         )
 
 
@@ -297,10 +292,7 @@ def _with_sizes(
     missing = ~content.covered & ~known
     of = numpy.where(missing, len(classes), of)
     sizes = numpy.bincount(of[known], minlength=len(classes)).tolist()
-    counted = [
-        UnitClass(text=unit_class.text, color=unit_class.color, size=size, is_on_scale=unit_class.is_on_scale)
-        for unit_class, size in zip(classes, sizes[: len(classes)], strict=True)
-    ]
+    counted = [replace(unit_class, size=size) for unit_class, size in zip(classes, sizes, strict=True)]
     uncovered = UnitClass(
         text=NOT_COVERED, color="", size=int(missing.sum()), is_on_scale=False, is_hatched=True
     )
