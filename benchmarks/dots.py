@@ -11,6 +11,7 @@ import argparse
 import importlib
 import resource
 import time
+from collections.abc import Sequence
 
 import numpy
 
@@ -23,6 +24,16 @@ SMALLEST = ("--dots", "5000")
 _TOWNS = 300
 _COLUMNS, _ROWS = 6, 4
 _ZOOMS = (7, 9, 11, 13, 15)
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    """Options of the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--dots", type=int, default=5_000_000)
+    parser.add_argument("--with-datashader", action="store_true")
+    return parser
 
 
 def generate_places(n_dots: int) -> tuple[Places, tuple[float, float]]:
@@ -76,29 +87,25 @@ def draw_with_datashader(places: Places, middle: tuple[float, float], zoom: int)
     return time.process_time() - start
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dots", type=int, default=5_000_000)
-    parser.add_argument("--with-datashader", action="store_true")
-    given = parser.parse_args()
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print a table."""
+    given = argument_parser().parse_args(arguments)
     places, middle = generate_places(given.dots)
     start = time.process_time()
     dots = sorted_dots(places)
-    print(f"sorted in {time.process_time() - start:.2f} s: {dots.nbytes / 1e6:.0f} MB")
+    print("| what | processor s | MB | at ratio 2, processor s | MB | datashader, processor s |")
+    print("|---|---|---|---|---|---|")
+    print(f"| sorting | {time.process_time() - start:.2f} | {dots.nbytes / 1e6:.0f} | | | |")
     groups = tuple(DotGroup("", color, 0) for color in COLOR_SCHEMES["light"].dots.industry)
     drawn = DotMap((DotLayer(dots, numpy.arange(27) % 3),), groups, "")
     for zoom in _ZOOMS:
         once, twice = (draw_view(drawn, middle, zoom, ratio) for ratio in (1, 2))
-        shader = (
-            f"; datashader {draw_with_datashader(places, middle, zoom):.2f} s"
-            if given.with_datashader
-            else ""
-        )
-        print(
-            f"zoom {zoom}: {once[0]:.2f} s, {once[1] / 1e6:.1f} MB; "
-            f"two pixels per CSS pixel {twice[0]:.2f} s, {twice[1] / 1e6:.1f} MB{shader}"
-        )
-    print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB at most")
+        shader = f"{draw_with_datashader(places, middle, zoom):.2f}" if given.with_datashader else ""
+        figures = [f"{seconds:.2f} | {n_bytes / 1e6:.1f}" for seconds, n_bytes in (once, twice)]
+        print(f"| zoom {zoom} | {' | '.join(figures)} | {shader} |")
+    print(
+        f"| memory at most | | {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6:,.0f} | | | |"
+    )
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from mapapp.explore.server import create_app, listen
 from mapapp.question.address import Address
 from mapapp.question.setup_file import VERSION
 from mapapp.show.content import area_outlines
+from mapapp.show.content.map_layers import surroundings_of
 from tests.addresses import address_of
 from tests.releases import ELSEWHERE, write_release
 
@@ -304,6 +305,7 @@ def test_outlines_of_many_units_read_their_table_once(path: Path, monkeypatch: p
         lambda self, name, *more: read.append(name) or table(self, name, *more),  # type: ignore[func-returns-value]  # append, in a lambda
     )
     tracts = tuple(f"tract:{unit}" for unit in release.areas.tracts["tract_id"])
+    surroundings_of(release)  # the shore, once a publication
     read.clear()
     found = area_outlines.shapes(release, (*tracts, "county:10001"))
     assert len(found) > 20

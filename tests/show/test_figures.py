@@ -8,7 +8,6 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, get_args
 
 import geopandas
@@ -42,6 +41,7 @@ from mapapp.show.content.colored_units import NOT_COVERED, PARTLY, colored_units
 from mapapp.show.content.dots import degrees_of
 from mapapp.show.content.map_captions import map_caption
 from mapapp.show.content.map_legends import map_legend
+from mapapp.show.content.surroundings import Surroundings
 from mapapp.show.content.unit_circles import diameters, legend_values, unit_circles
 from mapapp.show.plotly import charts, commute_map, flow_lines
 from tests.addresses import settled, shown
@@ -598,7 +598,7 @@ def test_the_outline_of_an_area_ends_at_the_packaged_shore(
     half = shapely.box(west, south, (west + east) / 2, north)
     rest = shapely.difference(county, shapely.buffer(half, 0.005, quad_segs=2))
     for sea, left in ((half, rest), (shapely.box(-180, -90, 180, 90), county)):
-        around = SimpleNamespace(of=lambda _kind, sea=sea: numpy.array([sea]))
+        around = Surroundings(numpy.array([sea]), numpy.array(["sea"]), [], sea)
         monkeypatch.setattr(area_outlines, "surroundings_of", lambda _release, around=around: around)
         assert shapely.equals(area_outlines.cut_at_shore(release, county), left)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import shapely
 
 from mapapp.answers.areas.layer_units import TABLES
@@ -11,8 +9,6 @@ from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.base import watch
 from mapapp.question.view import Bounds
 from mapapp.show.content.map_layers import GRID_DEG, pack_shapes, surroundings_of
-
-_STRIP_DEG: Final = 0.005
 
 
 def outlines(release: OpenedPublication, areas: tuple[str, ...]) -> bytes:
@@ -42,9 +38,7 @@ def shapes(release: OpenedPublication, areas: tuple[str, ...]) -> dict[str, shap
 
 def cut_at_shore(release: OpenedPublication, shape: shapely.Geometry) -> shapely.Geometry:
     """Return the part of an area that is not the sea of the packaged base map; the whole if nothing is left."""
-    sea = shapely.union_all(surroundings_of(release).of("sea"))
-    # Its edge is that of simplified states; what it misses of an area would be strips.
-    on_land = shapely.difference(shape, shapely.buffer(sea, _STRIP_DEG, quad_segs=2))
+    on_land = shapely.difference(shape, surroundings_of(release).wide_sea)
     return shape if on_land.is_empty else on_land
 
 

@@ -6,6 +6,7 @@ geography takes over: its land covers the packaged coast, and the packaged coast
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -37,6 +38,9 @@ _OVERLAP_DEG: Final = 0.03  # how far the land of neighbors runs below that of t
 _SHORE_DEG: Final = 0.02  # farther from the packaged land and from people, a release without water has sea
 _COAST_DEG: Final = 0.004  # farther than simplification moves the outlines of states and counties apart
 _GAP_DEG: Final = 0.001  # wider than the gaps that simplification leaves between states
+_AREA_STRIP_DEG: Final = (
+    0.005  # how far the edge of an area may lie off the sea's, which is that of simplified states
+)
 _OWN_MARGIN_DEG: Final = 0.25  # how far a release's own water and rails reach beyond its states
 _LEAST_ON_LAND: Final = (
     0.3  # share of the states on the packaged land; below it, the country is not a real one
@@ -66,7 +70,7 @@ class FarName(NamedTuple):
     width_deg: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Surroundings:
     """Shapes and names around a release.
 
@@ -87,6 +91,11 @@ class Surroundings:
     kind: npt.NDArray[numpy.object_]
     names: list[FarName]
     coast: shapely.Geometry
+
+    @functools.cached_property
+    def wide_sea(self) -> shapely.Geometry:
+        """Return the sea, and a strip of shore that the outline of an area is not to leave behind as land."""
+        return shapely.buffer(shapely.union_all(self.of("sea")), _AREA_STRIP_DEG, quad_segs=2)
 
     def lines_inland(self, shapes: Shapes) -> Shapes:
         """Return the outlines of counties without those along the coast."""
