@@ -6,6 +6,7 @@ file from public-domain sources.
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 from pathlib import Path
@@ -29,12 +30,14 @@ DETAILED: Final = shapely.union_all(
 """Where `land` is at 1:10 million, which is the United States; elsewhere only `coarse-land`, at 1:50 million."""
 
 
+@functools.cache
 def read_world() -> geopandas.GeoDataFrame:
-    """Read the packaged base map.
+    """Read the packaged base map, once in a process.
 
     Returns
     -------
     GeoDataFrame
+        Shared: callers must not change it.
         `layer` is one of `SHAPE_LAYERS` or `NAME_LAYERS`; `name` may be empty; `rank` is 0 for the most prominent
         shapes; `people` counts the inhabitants of cities; `width_deg` is the room for the name of a sea or state.
         Land and lakes are polygons, rivers, railroads, and borders lines, names points, EPSG:4326.

@@ -253,7 +253,7 @@ def release_choice(releases: dict[str, Release], address: Address) -> Component:
             comboboxProps={"zIndex": 400, "withinPortal": False, "width": 300, "position": "bottom-start"},
             withScrollArea=False,
             size="sm",
-            **aria(label="Release"),
+            **aria(label="Publication"),
         ),
         hidden=len(options) < 2,
         className="releases",

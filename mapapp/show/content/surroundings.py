@@ -34,6 +34,7 @@ _STRIP_DEG: Final = (
     0.02  # the packaged coast is this far off; narrower strips of land beside the states are errors
 )
 _NEAR_DEG: Final = 0.1  # how far from the states such strips are looked for
+_COARSE_DEG: Final = 0.01  # tolerance of outlines that are widened by far more; detailed ones take seconds
 _OVERLAP_DEG: Final = 0.03  # how far the land of neighbors runs below that of the states
 _SHORE_DEG: Final = 0.02  # farther from the packaged land and from people, a release without water has sea
 _COAST_DEG: Final = 0.004  # farther than simplification moves the outlines of states and counties apart
@@ -142,7 +143,8 @@ def surroundings(own: OwnGeography) -> Surroundings:
     ) >= _LEAST_ON_LAND * shapely.area(states)
     neighbors = _neighboring_land(land, states)
     kept: dict[str, Shapes] = {"land": _land_around(neighbors, states, tolerance_deg, _far_land(world, box))}
-    margin = shapely.buffer(states, _OWN_MARGIN_DEG, quad_segs=4)
+    coarse = shapely.simplify(states, _COARSE_DEG)
+    margin = shapely.buffer(coarse, _OWN_MARGIN_DEG, quad_segs=4)
     kept["border"] = _outside(_of(near, "border", box, tolerance_deg), shapely.buffer(states, _STRIP_DEG))
     coast = shapely.buffer(
         shapely.difference(shapely.boundary(states), shapely.buffer(neighbors, _OVERLAP_DEG, quad_segs=2)),
@@ -204,7 +206,7 @@ def _neighboring_land(land: shapely.Geometry, states: shapely.Geometry) -> shape
     """The land of neighbors, without the strips along the states' coast by which the packaged coast is off."""
     beside = shapely.difference(land, states)
     wide = shapely.buffer(shapely.buffer(beside, -_STRIP_DEG, quad_segs=2), 1.05 * _STRIP_DEG, quad_segs=2)
-    zone = shapely.buffer(states, _NEAR_DEG, quad_segs=2)
+    zone = shapely.buffer(shapely.simplify(states, _COARSE_DEG), _NEAR_DEG, quad_segs=2)
     return shapely.union(
         shapely.difference(beside, zone), shapely.intersection(shapely.intersection(beside, zone), wide)
     )

@@ -68,7 +68,7 @@ def _key_numbers(name: str, title: str, group: Sequence[AnsweredPart]) -> Table:
     several = len({answered_part.release.slug for answered_part in group}) > 1
     columns = [
         Column(name="area", head="Area", kind="text"),
-        Column(name="release", head="Release", kind="text", printed=several),
+        Column(name="release", head="Publication", kind="text", printed=several),
     ]
     for place, number in enumerate(first):
         columns.append(Column(name=f"number_{place + 1}", head=number.label, kind=number.kind))
