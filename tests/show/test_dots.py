@@ -16,6 +16,7 @@ from mapapp.answers import served_answers
 from mapapp.answers.commutes.pick import Places
 from mapapp.answers.release import Release
 from mapapp.show.content import dots as dots_of_places
+from mapapp.show.content.dot_map import png_of
 from mapapp.show.content.dots import DotLayer, Window, draw_dots, sorted_dots, tile_window
 from mapapp.show.content.map_content import MapContent
 from mapapp.show.content.map_legends import map_legend
@@ -102,6 +103,28 @@ def test_tiles_join_without_a_seam() -> None:
     )
     both = Window(x / 2**z, y / 2**z, 1 / (64 * 2**z), 128, 64)
     assert numpy.array_equal(own, draw_dots([layer], COLORS, both, zoom, 2))
+
+
+@pytest.mark.parametrize("diameter", [1.0, 2.0, 6.4])
+def test_crowds_are_spread_as_few_dots_are(diameter: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Finds a crowded tile whose dots lie elsewhere, or are of another size, than those of the tile beside it."""
+    counts = numpy.random.default_rng(5).poisson(0.2, (3, 40, 50)).astype(numpy.float32)
+    spread = []
+    for most in (0, 10**9):
+        monkeypatch.setattr(dots_of_places, "_DENSE", most)
+        spread.append(dots_of_places._spread(counts, diameter))
+    assert numpy.array_equal(*spread)
+    cut = dots_of_places._reach(diameter)
+    assert spread[0].shape == (3, 40 - 2 * cut, 50 - 2 * cut)
+
+
+def test_a_png_file_has_the_pixels_of_its_picture() -> None:
+    """Finds a file that browsers refuse, or one with swapped colors, rows, or columns."""
+    picture = numpy.random.default_rng(6).integers(0, 256, (5, 7, 4), dtype=numpy.uint8)
+    with Image.open(io.BytesIO(png_of(picture))) as opened:
+        opened.verify()
+    with Image.open(io.BytesIO(png_of(picture))) as opened:
+        assert numpy.array_equal(numpy.asarray(opened), picture)
 
 
 def test_nobody_is_an_empty_picture() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
+import struct
 import zlib
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy
 import numpy.typing as npt
-from PIL import Image
 
 from geodata.store.schema import N_SEGMENTS
 from mapapp.answers import served_answers
@@ -67,10 +66,21 @@ class DotMap(NamedTuple):
 
 
 def png_of(picture: Pixels) -> bytes:
-    """Return a picture as a PNG file, quickly rather than small."""
-    out = io.BytesIO()
-    Image.fromarray(picture, "RGBA").save(out, "PNG", compress_level=1, compress_type=zlib.Z_RLE)
-    return out.getvalue()
+    """Return a picture as a PNG file, quickly rather than small.
+
+    Pillow tries five filters for each row, which takes longer than to compress the rows and makes larger files of dots.
+    """
+    n_rows, n_columns, _ = picture.shape
+    rows = numpy.zeros((n_rows, 1 + 4 * n_columns), dtype=numpy.uint8)  # each begins with its filter: none
+    rows[:, 1:] = picture.reshape(n_rows, -1)
+    head = struct.pack(
+        ">IIBBBBB", n_columns, n_rows, 8, 6, 0, 0, 0
+    )  # eight bits each of red, green, blue, and opacity
+    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, 1)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in parts
+    )
 
 
 def dot_map(release: Release, question: Question, view: View, scheme: ColorScheme) -> DotMap:

@@ -34,6 +34,8 @@ _CELLS_ACROSS: Final = 16
 _AT_ONCE: Final = 1 << 20
 _DIAMETERS: Final = ((9.0, 1.0), (11.0, 1.4), (13.0, 2.2), (15.0, 3.2), (17.0, 4.0))
 """Zoom levels of the map, and the diameter of a dot in CSS pixels."""
+_DENSE: Final = 10
+"""If more than one pixel in so many has dots, they are spread with whole pictures."""
 _COVERED: Final = 0.85
 """How much of a pixel the dots of crowded places cover."""
 _CROWDED: Final = 0.9
@@ -184,20 +186,21 @@ def draw_dots(
     """
     diameter = dot_pixels(zoom) * ratio
     counts = _spread(_counts(layers, len(colors), window, _reach(diameter)), diameter)
-    total = counts.sum(axis=0)
-    picture = numpy.zeros((window.n_rows * window.n_columns, 4), dtype=numpy.uint8)
-    seen = numpy.flatnonzero(total)
-    n_seen = total.ravel()[seen]
+    counts = counts.reshape(len(colors), -1)
+    seen = numpy.flatnonzero(counts.any(axis=0))
+    of_group = counts[:, seen]
+    n_seen = of_group.sum(axis=0)
     rgb = numpy.array([rgb_of(color) for color in colors], numpy.float32)
-    mixed = numpy.zeros((4, len(seen)), dtype=numpy.float32)
-    for of_group, parts in zip(counts.reshape(len(colors), -1), rgb, strict=True):
-        share = of_group[seen] / n_seen
-        for band, part in zip(mixed, parts, strict=False):
-            band += part * share
+    mixed = numpy.empty((len(seen), 4), dtype=numpy.uint8)
+    for band in range(3):
+        total = sum(part * n_dots for part, n_dots in zip(rgb[:, band], of_group, strict=True))
+        mixed[:, band] = total / n_seen + numpy.float32(0.5)
     opacity = numpy.float32(math.log1p(-dot_opacity(layers, zoom)))
-    mixed[3] = -255 * numpy.expm1(n_seen * opacity)
-    picture[seen] = (mixed.T + 0.5).astype(numpy.uint8)
-    return picture.reshape(window.n_rows, window.n_columns, 4)
+    mixed[:, 3] = numpy.float32(255.5) - 255 * numpy.exp(n_seen * opacity)
+    # Four bytes at once: assigning the rows of a table takes several times as long.
+    picture = numpy.zeros(window.n_rows * window.n_columns, dtype=numpy.uint32)
+    picture[seen] = mixed.view(numpy.uint32).ravel()
+    return picture.view(numpy.uint8).reshape(window.n_rows, window.n_columns, 4)
 
 
 def _reach(diameter: float) -> int:
@@ -209,7 +212,7 @@ def _counts(layers: Sequence[DotLayer], n_groups: int, window: Window, reach: in
     """Count dots by group and pixel, with `reach` more pixels along every edge: float32[groups, rows, columns]."""
     n_rows, n_columns = window.n_rows + 2 * reach, window.n_columns + 2 * reach
     west, north = (edge - reach * window.pixel for edge in (window.west, window.north))
-    counts = numpy.zeros(n_groups * n_rows * n_columns, dtype=numpy.int64)
+    counts = numpy.zeros(n_groups * n_rows * n_columns, dtype=numpy.float32)
     for dots, group_of in layers:
         first_of_group = (numpy.asarray(group_of) * (n_rows * n_columns)).astype(numpy.int32)
         near = _near(dots, west, north, n_columns * window.pixel, n_rows * window.pixel)
@@ -220,7 +223,7 @@ def _counts(layers: Sequence[DotLayer], n_groups: int, window: Window, reach: in
             row += column
             row += first_of_group[segment]
             counts += numpy.bincount(row[is_in], minlength=len(counts))
-    return counts.reshape(n_groups, n_rows, n_columns).astype(numpy.float32)
+    return counts.reshape(n_groups, n_rows, n_columns)
 
 
 def _pixels(fraction: npt.NDArray[numpy.uint32], edge: float, pixel: float) -> npt.NDArray[numpy.int32]:
@@ -279,18 +282,36 @@ def _parts(dots: Dots, slices: Sequence[slice]) -> Iterator[tuple[Fractions, Fra
 def _spread(counts: Floats, diameter: float) -> Floats:
     """Spread the dots of each pixel over a disc with soft edges; the pixels beyond the edges are cut off."""
     reach = _reach(diameter)
-    _, n_rows, n_columns = counts.shape
-    held = numpy.flatnonzero(counts)
+    steps = [
+        (down, right, numpy.float32(share))
+        for down in range(-reach, reach + 1)
+        for right in range(-reach, reach + 1)
+        if (share := min(diameter / 2 + 0.5 - math.hypot(down, right), 1.0)) > 0
+    ]
+    held = numpy.flatnonzero(counts != 0)  # finding true values is faster than finding numbers
+    if len(held) * _DENSE > counts.size:
+        return _spread_all(counts, steps, reach)
+    n_groups, n_rows, n_columns = counts.shape
     n_held = counts.ravel()[held]
     # A dot of the outermost pixels would reach beyond the edges: one more margin on every side.
-    wide = numpy.zeros((counts.shape[0], n_rows + 2 * reach, n_columns + 2 * reach), dtype=numpy.float32)
+    wide = numpy.zeros((n_groups, n_rows + 2 * reach, n_columns + 2 * reach), dtype=numpy.float32)
     group, row, column = numpy.unravel_index(held, counts.shape)
     place = (group * wide.shape[1] + row) * wide.shape[2] + column
     flat = wide.reshape(-1)
-    for down in range(-reach, reach + 1):
-        for right in range(-reach, reach + 1):
-            share = min(max(diameter / 2 + 0.5 - math.hypot(down, right), 0.0), 1.0)
-            if share:  # each pixel is in `place` once
-                flat[place + (down + reach) * wide.shape[2] + right + reach] += numpy.float32(share) * n_held
+    for down, right, share in steps:  # each pixel is in `place` once
+        flat[place + ((down + reach) * wide.shape[2] + right + reach)] += share * n_held
     cut = 2 * reach
     return wide[:, cut : wide.shape[1] - cut, cut : wide.shape[2] - cut]
+
+
+def _spread_all(counts: Floats, steps: Sequence[tuple[int, int, numpy.float32]], reach: int) -> Floats:
+    """Spread the dots with whole pictures: faster if many pixels have dots, and in the same order, so equal."""
+    _, n_rows, n_columns = counts.shape
+    shifted = [
+        (share, counts[:, reach - down : n_rows - reach - down, reach - right : n_columns - reach - right])
+        for down, right, share in steps
+    ]
+    total = numpy.zeros(shifted[0][1].shape, dtype=numpy.float32)
+    for share, part in shifted:
+        total += part if share == 1 else share * part
+    return total
