@@ -66,6 +66,7 @@ def promise_of(certificate: JsonObject) -> JsonObject:
     return (
         ({"kind": certificate["kind"]} if is_of_records(certificate) or is_published(certificate) else {})
         | {"status": certificate.get("status")}
+        | ({"status_reasons": certificate["status_reasons"]} if certificate.get("status_reasons") else {})
         | numbers
         | {"accountant": certificate.get("accountant")}
         | ({"mechanism": mechanism.get("name")} if isinstance(mechanism, dict) else {})

@@ -201,6 +201,21 @@ def may_be_released(certificate: Mapping[str, object]) -> bool:
     return str(certificate.get("status", "")).strip().lower() == "for release"
 
 
+def why_not_for_release(certificate: Mapping[str, object]) -> str:
+    """Return why a publication must not be published, as a sentence; empty if it may be."""
+    if may_be_released(certificate):
+        return ""
+    reasons = certificate.get("status_reasons")
+    texts = [str(reason) for reason in reasons] if isinstance(reasons, list) else []
+    return f"Not for release: {'; '.join(texts) or 'the certificate does not say why'}."
+
+
+def standing(certificate: Mapping[str, object]) -> str:
+    """Return the same with the promise, for text that has no banner beside it; empty if it may be published."""
+    why = why_not_for_release(certificate)
+    return f"{why} Its certificate states {promise(certificate)}." if why else ""
+
+
 def covered_states(release: OpenedPublication) -> list[str]:
     """Return names of the states whose workplaces are in the release; empty if the manifest does not say."""
     return release.once(("covered states",), lambda: state_names(release.store, release.covered_states))

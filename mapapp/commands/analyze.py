@@ -342,13 +342,13 @@ def _lines(result: Result) -> list[str]:
     from mapapp.answers.analyses.results import Change
     from mapapp.answers.analyses.short_tables import shortened
     from mapapp.answers.errors.error_marks import mark_of_table
-    from mapapp.answers.findings.findings import findings
+    from mapapp.answers.findings.findings import findings, standings
 
     about, noun = result.about, result.words.noun if isinstance(result, Change) else ""
     side = {"work": "workers of ", "home": "residents of ", None: ""}[about.side]
     lines = [f"{about.title}: {side}{about.area}{f' ({about.filters})' if about.filters else ''}"]
     lines.append(f"  {about.release}")
-    lines += [f"  {sentence}" for sentence in findings(result)]
+    lines += [f"  {sentence}" for sentence in (*standings(result), *findings(result))]
     lines += [
         f"  {name.replace('_', ' '):<18} {_number_text(value, noun)} {mark_of_table(result, name)}".rstrip()
         for name, value in result.numbers().items()

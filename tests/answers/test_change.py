@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mapapp.answers import served_answers
+from mapapp.answers.analyses.change import change
+from mapapp.answers.findings.findings import findings
 from mapapp.answers.release import Release, names_of, open_releases
 from mapapp.answers.release_names import menu_names, names_apart
 from mapapp.explore.callbacks import draw, events
@@ -225,6 +228,25 @@ def test_every_difference_has_its_error(demo_release: Path) -> None:
     page = json.dumps(answer.tiles(moved), default=lambda part: part.to_plotly_json(), ensure_ascii=False)
     assert "difference in median distance" in page
     assert page.count("±") + page.count("exact") >= 3
+
+
+@pytest.mark.parametrize(("analysis", "moved"), [("inflow_outflow", "outflow"), ("profile", "workers")])
+def test_a_change_in_a_sentence_has_its_error(demo_release: Path, analysis: str, moved: str) -> None:
+    """Finds a change that reads as exact: that of inflow and outflow together, and one from a published count."""
+    release = Release.open(demo_release)
+    county = f"county:{release.comparison(layer='county').units['unit_id'].iloc[0]}"
+    side = {} if analysis == "inflow_outflow" else {"side": "home"}
+    before = getattr(release, analysis)(county, errors=True, **side)
+    number = getattr(before, moved)
+    assert number.expected_error > 0
+    after = replace(before, **{moved: replace(number, value=number.value + 10**6)})
+    public = replace(before, about=replace(before.about, promise={"kind": "published"}))
+    public = replace(public, **{moved: replace(number, expected_error=None)})
+    for first in (before, public) if moved == "workers" else (before,):
+        sentence = findings(change(first, after))[0]
+        assert ", ±" in sentence, sentence
+    unknown = replace(before, **{moved: replace(number, expected_error=None)})
+    assert "without a ±" in findings(change(unknown, after))[0]
 
 
 def test_an_address_with_a_comparison_is_read_back(views: Views, address: Address) -> None:

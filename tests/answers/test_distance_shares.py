@@ -13,7 +13,6 @@ from mapapp.answers.analyses.cross_table import CrossTable, cell_rows
 from mapapp.answers.analyses.cross_table_entry import compared_distances, far_shares
 from mapapp.answers.analyses.measures import Number
 from mapapp.answers.commutes.attributes import Attribute
-from mapapp.answers.records.certificate import NO_EDGE
 
 SEX = Attribute(name="sex", title="Sex", codes=("F", "M"), labels=("Female", "Male"))
 DISTANCE = Attribute(
@@ -88,13 +87,6 @@ def test_of_several_groups_the_extremes_are_compared() -> None:
 
 def test_without_errors_nothing_is_called_different() -> None:
     assert "no ± is known here" in compared_distances(table(FARTHER, math.nan))
-
-
-def test_a_model_without_a_link_is_mentioned() -> None:
-    said = compared_distances(table(FARTHER, 10.0, notes=(Note(NO_EDGE, "no link"),)))
-    assert said.endswith(
-        "The model has no direct link between sex and distance, so the real difference may be outside this ±."
-    )
 
 
 def test_other_tables_and_too_few_workers_say_nothing() -> None:

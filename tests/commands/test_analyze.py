@@ -421,6 +421,19 @@ def test_a_batch_says_what_else_has_the_name_of_an_area(
     assert "2 files written" in written
 
 
+def test_text_answers_of_a_publication_not_for_release_say_so_and_what_it_promises(
+    demo_release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Finds numbers that are printed, or returned as sentences, without the reason not to publish them."""
+    why = "Not for release: test key: it is public, so anyone can undo the release."
+    printed = said(capsys, demo_release, "--analysis", "profile", "--area", "all")
+    assert f"  {why} Its certificate states ε = " in printed
+    answer = open_release(demo_release).profile("all")
+    assert answer.findings()[-1].startswith(why)
+    assert change(answer, answer).findings()[-1].startswith(why)
+    assert answer.to_dict()["about"]["promise"]["status_reasons"]
+
+
 def test_a_profile_of_records_lists_every_attribute(
     capsys: pytest.CaptureFixture[str], seedless_records: Path
 ) -> None:

@@ -64,7 +64,7 @@ class About:
         The same as values of further attributes, such as ``sex:F``; empty for all.
     promise : dict
         ``status``, ``epsilon_final``, ``delta``, ``accountant``, and where stated ``mechanism`` and ``preset`` of the
-        certificate; ``kind`` if it is one of worker records.
+        certificate; ``status_reasons`` if it is not for release, and ``kind`` if it is one of worker records.
     notes : tuple of Note
         Notes that must be read with the numbers.
     covered : tuple of str

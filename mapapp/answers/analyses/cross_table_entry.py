@@ -27,7 +27,6 @@ from mapapp.answers.commutes.attributes import Attribute, in_sentence
 from mapapp.answers.commutes.pick import Pick
 from mapapp.answers.findings import sentences
 from mapapp.answers.findings.words import LEAST_WORKERS, capital, rank_rows, residents, share_text
-from mapapp.answers.records.certificate import NO_EDGE
 from mapapp.question.filters import CHARACTERISTICS
 
 if TYPE_CHECKING:
@@ -48,9 +47,6 @@ DISTANCE: Final = "distance_band"
 _KEYS: Final = ("first", "second")
 _COARSE: Final = 0.01
 """With at least this expected error, shares are shown in whole percent."""
-_WEAK: Final = (
-    "The model has no direct link between {title} and distance, so the real difference may be outside this ±."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +78,7 @@ def compared_distances(answer: CrossTable) -> str:
     if len(shares) < 2:
         return ""
     far = f"{COMMUTE_EDGES_MI[edge - 1]:g} mile{'s' * (COMMUTE_EDGES_MI[edge - 1] != 1)} or more"
-    return _sentence(shares, far, groups, is_linked=not answer.about.has_note(NO_EDGE))
+    return _sentence(shares, far, groups)
 
 
 def far_shares(
@@ -124,7 +120,7 @@ def _middle_edge(cells: pandas.DataFrame, key: str) -> int:
     )
 
 
-def _sentence(shares: Sequence[FarShare], far: str, groups: Attribute, *, is_linked: bool) -> str:
+def _sentence(shares: Sequence[FarShare], far: str, groups: Attribute) -> str:
     most, least = shares[0], shares[-1]
     difference, error = most.share - least.share, math.hypot(most.error, least.error)
     digits = 0 if error >= _COARSE or math.isnan(error) else 1
@@ -141,18 +137,13 @@ def _sentence(shares: Sequence[FarShare], far: str, groups: Attribute, *, is_lin
             f"{capital(extremes)} that commutes {far}, {largest} and {smallest}," if len(shares) > 2 else ""
         )
         pair = pair or f"By the share that commutes {far}, {largest} and {smallest}"
-        sentence = f"{pair} are too close to tell apart: they differ by {off}."
-    elif len(shares) > 2:
-        sentence = (
+        return f"{pair} are too close to tell apart: they differ by {off}."
+    if len(shares) > 2:
+        return (
             f"{largest} is the {in_sentence(groups.title)} group with the largest share that commutes {far}, "
             f"and {smallest} the one with the smallest: they differ by {off}."
         )
-    else:
-        sentence = (
-            f"A larger share of the group {largest} than of {smallest} commutes {far}: "
-            f"the shares differ by {off}."
-        )
-    return sentence if is_linked else f"{sentence} {_WEAK.format(title=in_sentence(groups.title))}"
+    return f"A larger share of the group {largest} than of {smallest} commutes {far}: the shares differ by {off}."
 
 
 _N_ERROR_ROWS: Final = 400

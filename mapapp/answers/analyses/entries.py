@@ -232,8 +232,12 @@ def _cells_title(result: FlowMatrix) -> str:
 
 
 def _all_three(result: InflowOutflow) -> Number:
-    """Everyone whom the three groups of inflow and outflow have."""
-    return Number(result.inflow.value + result.outflow.value + result.stay.value)
+    """Everyone whom the three groups of inflow and outflow have.
+
+    Where the number of people who work in the area is exact, the error is that of the residents who work elsewhere.
+    """
+    error = result.outflow.expected_error if result.employed.expected_error == 0 else None
+    return Number(result.employed.value + result.outflow.value, expected_error=error)
 
 
 def _in_and_out(result: InflowOutflow) -> str:

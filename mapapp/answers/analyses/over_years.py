@@ -107,11 +107,15 @@ class OverYears(Result):
         ]
 
     def findings(self) -> tuple[str, ...]:
-        """Return a sentence for each key number that says how it changed, and in which years more than its error."""
+        """Return a sentence for each key number that says how it changed, and in which years more than its error.
+
+        Then why publications among them are not for release, and what they promise.
+        """
         sentences = []
         for _, rows in self.by_year[self.by_year["kind"] == "count"].groupby("name", sort=False):
             sentences.append(_sentence(rows))
-        return tuple(sentences[:3])
+        standings = (words.standing(answer.about.promise) for answer in self.answers)
+        return (*sentences[:3], *dict.fromkeys(filter(None, standings)))
 
     def with_findings(self, findings: Sequence[str]) -> JsonObject:
         """Return the numbers and the rows of all years; of the answers themselves only ``about``."""

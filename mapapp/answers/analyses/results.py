@@ -498,7 +498,7 @@ class Change(Result):
         return {
             name: {"before": _value(number), "after": _value(later.get(name))}
             | {"change": _difference(_value(number), _value(later.get(name)))}
-            | {"expected_error": _error_of_both(number, later.get(name), public)}
+            | {"expected_error": error_of_change(number, later.get(name), public)}
             for name, number in self.before.numbers().items()
         }
 
@@ -543,13 +543,15 @@ def _value(number: Value) -> float | None:
     return number.value if isinstance(number, MEASURES) else number
 
 
-def _error_of_both(before: Value, after: Value, public: tuple[bool, bool]) -> float | None:
-    known = [
-        0.0 if is_public else getattr(number, "expected_error", None)
-        for number, is_public in zip((before, after), public, strict=True)
-    ]
-    errors = [error for error in known if error is not None]
-    return math.hypot(*errors) if len(errors) == 2 else None
+def error_of_change(before: Value, after: Value, public: tuple[bool, bool]) -> float | None:
+    """Return the expected error of a change; None if that of a side is unknown. `public`: see `published_sides`."""
+    return error_of_both([getattr(number, "expected_error", None) for number in (before, after)], public)
+
+
+def error_of_both(known: Sequence[float | None], public: tuple[bool, bool]) -> float | None:
+    """Return the same from the errors of the two sides."""
+    errors = [0.0 if is_public else error for error, is_public in zip(known, public, strict=True)]
+    return None if None in errors else math.hypot(*filter(None, errors))
 
 
 def _difference(before: float | None, after: float | None) -> float | None:

@@ -296,7 +296,7 @@ class ErrorTerms:
         return bool(self._terms)
 
     def error(self, count: int, values: Mapping[str, int]) -> float | None:
-        """Return the expected error of a count, in workers; None if no term covers it.
+        """Return the expected error of a count, in workers; None if the model does not draw its attributes together.
 
         Parameters
         ----------
@@ -305,7 +305,9 @@ class ErrorTerms:
             How many values of each attribute it covers, for the attributes that restrict it.
         """
         wanted = frozenset(values)
-        term = next((term for term in self._terms if wanted.issubset(term.attributes)), None)
+        term = next(
+            (term for term in self._terms if term.is_covered and wanted.issubset(term.attributes)), None
+        )
         if term is None:
             return None
         more = [self._sizes.get(name, 1) for name in term.attributes if name not in wanted]

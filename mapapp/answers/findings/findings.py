@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 import pandas
@@ -12,8 +11,8 @@ from mapapp.answers import words
 from mapapp.answers.analyses.change import largest_change
 from mapapp.answers.analyses.entries import clause_of, entry_of, headline_of
 from mapapp.answers.analyses.over_years import OverYears
-from mapapp.answers.analyses.results import Change, Result
-from mapapp.answers.errors.error_marks import within_errors
+from mapapp.answers.analyses.results import Change, Result, error_of_change, published_sides
+from mapapp.answers.errors.error_marks import has_row_errors, within_errors
 from mapapp.answers.findings.words import (
     EVERYWHERE,
     LEAST_WORKERS,
@@ -26,10 +25,11 @@ from mapapp.answers.findings.words import (
     where_of,
 )
 
-__all__ = ["added_findings", "findings"]
+__all__ = ["added_findings", "findings", "standings"]
 
 _MOST_ADDED: Final = 2
 _N_CHANGES: Final = 3
+_NO_ERROR: Final = ", without a ±: the errors of the two are not stated"
 _WORK_THERE: Final = "work{s} in {work}"
 
 
@@ -54,6 +54,12 @@ def added_findings(result: Result) -> tuple[str, ...]:
     return more[:_MOST_ADDED]
 
 
+def standings(result: Result) -> tuple[str, ...]:
+    """Return why publications of an answer are not for release, and what they promise, for text without a banner."""
+    parts = (result.before, result.after) if isinstance(result, Change) else (result,)
+    return tuple(dict.fromkeys(filter(None, (words.standing(part.about.promise) for part in parts))))
+
+
 def _of_change(change: Change) -> tuple[str, ...]:
     return tuple(text for text in (_of_headlines(change), _of_rows(change)) if text)
 
@@ -62,12 +68,12 @@ def _of_headlines(change: Change) -> str:
     """Return by how much the first number has changed, or that it is the same within twice its error."""
     before, after = headline_of(change.before), headline_of(change.after)
     step, (first, second) = after.value - before.value, change.names
-    errors = [number.expected_error for number in (before, after) if number.expected_error is not None]
-    error = math.hypot(*errors) if len(errors) == 2 else None
+    error = error_of_change(before, after, published_sides(change.before, change.after))
     people, over_time = _people(change.after), change.words.noun == "change"
     if not step:
         return f"{capital(_both(change))} count the same number of {people}: {after.value:,}."
     size = amount_of(abs(step), error)
+    off = size.error or (_NO_ERROR if error is None and _has_errors(change) else "")
     if error is not None and abs(step) <= 2 * error:
         noun = change.words.noun
         return (
@@ -77,9 +83,14 @@ def _of_headlines(change: Change) -> str:
     share = f" ({100 * abs(step) / before.value:.1f}%)" if before.value >= LEAST_WORKERS else ""
     if over_time:
         verb = "rose" if step > 0 else "fell"
-        return f"The number of {people} {verb} by {size.text}{share} from {first} to {second}{size.error}."
+        return f"The number of {people} {verb} by {size.text}{share} from {first} to {second}{off}."
     more = "more" if step > 0 else "fewer"
-    return f"{second} counts {size.text} {more} {people}{share} than {first}{size.error}."
+    return f"{second} counts {size.text} {more} {people}{share} than {first}{off}."
+
+
+def _has_errors(change: Change) -> bool:
+    """Whether expected errors were asked for, so that a reader would take a number without one as exact."""
+    return any(has_row_errors(answer) for answer in (change.before, change.after))
 
 
 def _both(change: Change) -> str:

@@ -50,7 +50,7 @@ def edge_cautions(certificate: Mapping[str, object], attributes: Sequence[Attrib
     which = "; ".join(apart)
     text = (
         f"The model has no direct link between {which}. How they go together is known only through the attributes "
-        "that both depend on, so true differences may be flattened, and ± does not include that."
+        "that both depend on, so true differences may be flattened, and such counts have no ±."
     )
     return (Note(NO_EDGE, text),)
 

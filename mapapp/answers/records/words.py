@@ -254,6 +254,6 @@ def error_words(stated: RecordsCertificate) -> str:
     )
     return (
         "± is the expected error from the noise in the model and from drawing records. It is stated for work areas of "
-        "whole tracts and for home areas of whole PUMAs; other numbers have no ±. It does not include what the model "
-        f"leaves out.{seeded}"
+        "whole tracts and for home areas of whole PUMAs, if a table of the model holds the attributes of the areas, "
+        f"the filters, and the number together. Other numbers have no ±.{seeded}"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from base64 import b64encode
 from string import Formatter
 from typing import Final
@@ -25,7 +24,7 @@ from mapapp.answers.analyses.entries import (
 from mapapp.answers.analyses.entry import text_of
 from mapapp.answers.analyses.measures import Miles, Number, Ratio, Row, Value
 from mapapp.answers.analyses.over_years import OverYears, YearValue
-from mapapp.answers.analyses.results import Change, Result
+from mapapp.answers.analyses.results import Change, Result, error_of_change, published_sides
 from mapapp.answers.areas.unit_names import name_parts
 from mapapp.answers.asking import characteristics_of
 from mapapp.answers.errors.error_marks import has_row_errors
@@ -352,12 +351,8 @@ def _change_tiles(result: Change) -> list[Tile]:
     number = headline_of(result.after)
     before = headline_of(result.before)
     step = number.value - before.value
-    errors = [
-        headline_number.expected_error
-        for headline_number in (before, number)
-        if headline_number.expected_error is not None
-    ]
-    error = words.error_text(math.hypot(*errors)) if len(errors) == 2 else ""
+    known = error_of_change(before, number, published_sides(result.before, result.after))
+    error = "" if known is None else words.error_text(known)
     share, noun = step / before.value if before.value else None, result.words.noun
     return [
         (_number(before), f"{result.words.sides[0]}: {result.names[0]}"),

@@ -365,7 +365,10 @@ def _exceeds(number: Number) -> bool | None:
 
 def _about_table(result: Result, about_grid: str) -> pandas.DataFrame:
     about = result.about
-    promise = {f"promise: {name}": value for name, value in about.promise.items()}
+    promise = {
+        f"promise: {name}": "; ".join(map(str, value)) if isinstance(value, list) else value
+        for name, value in about.promise.items()
+    }
     rows = {
         "title": about.title,
         "release": about.release,

@@ -15,7 +15,7 @@ import shapely
 from mapapp.answers import release
 from mapapp.answers.analyses.results import Change, Result
 from mapapp.answers.asking import question_of
-from mapapp.answers.findings.findings import findings
+from mapapp.answers.findings.findings import findings, standings
 from mapapp.answers.map_image import MapImage
 from mapapp.answers.release import Release as ServedRelease
 from mapapp.base.errors import UsageError
@@ -71,8 +71,8 @@ class Release(release.Release):
     """
 
     def findings(self, answer: Result) -> tuple[str, ...]:
-        """Return what an answer found; see `Result.findings`."""
-        return findings(answer)
+        """Return what an answer found, and of publications not for release why; see `Result.findings`."""
+        return (*findings(answer), *standings(answer))
 
     def frame(self, answer: Result, table: str = "", about: bool = False) -> pandas.DataFrame:
         """Return a table of an answer as a DataFrame; see `Result.to_frame`."""

@@ -28,20 +28,11 @@ def source_of(release: Release, title: str, *, errors: bool) -> Source:
     return Source(
         name=release.slug,
         title=title,
-        warning=release_warning(certificate),
+        warning=words.why_not_for_release(certificate),
         certificate=_certificate(certificate),
         provenance=_provenance(release),
         method=(*lead, *chapters(release)),
     )
-
-
-def release_warning(certificate: Mapping[str, object]) -> str:
-    """Why a publication must not be published; empty if it may be."""
-    if words.may_be_released(certificate):
-        return ""
-    reasons = certificate.get("status_reasons")
-    texts = [str(reason) for reason in reasons] if isinstance(reasons, list) else []
-    return f"Not for release: {'; '.join(texts) or 'the certificate does not say why'}."
 
 
 def _certificate(certificate: Mapping[str, object]) -> tuple[tuple[str, str], ...]:

@@ -20,7 +20,7 @@ from mapapp.answers.analyses.entries import (
 )
 from mapapp.answers.analyses.entry import text_of
 from mapapp.answers.analyses.measures import Miles, Number, Ratio, Row, Value
-from mapapp.answers.analyses.results import Result
+from mapapp.answers.analyses.results import Result, error_of_both, published_sides
 from mapapp.answers.errors.error_marks import EXCEEDS, error_exceeds
 from mapapp.answers.findings.words import and_work, covered_in
 from mapapp.answers.release import Release
@@ -69,21 +69,17 @@ def _cautions(caution: str, *, exceeds: bool) -> str:
 
 def change_numbers(before: Result, after: Result) -> tuple[KeyNumber, ...]:
     """The change in every number of an answer, with its expected error."""
+    public = published_sides(before, after)
     return tuple(
         KeyNumber(
             label=later.label,
             kind=_CHANGES.get(later.kind, later.kind),
             value=later.value - earlier.value,
-            error=_together(earlier.error, later.error),
+            error=error_of_both((earlier.error, later.error), public),
         )
         for earlier, later in zip(key_numbers(before), key_numbers(after), strict=True)
         if earlier.value is not None and later.value is not None
     )
-
-
-def _together(earlier: float | None, later: float | None) -> float | None:
-    """Expected error of a difference; None if either error is unknown."""
-    return None if earlier is None or later is None else math.hypot(earlier, later)
 
 
 def largest(result: Result, most: int = _LARGEST) -> tuple[KeyNumber, ...]:

@@ -9,7 +9,7 @@ from typing import IO, Final
 import numpy
 
 from mapapp.answers.publication import DIGEST_NOTE
-from mapapp.answers.words import may_be_released
+from mapapp.answers.words import may_be_released, why_not_for_release
 from mapapp.base.progress import Report as Progress
 from mapapp.base.progress import silent
 from mapapp.kinds.tables.files.grid import grid_of
@@ -51,7 +51,6 @@ from mapapp.show.reports.content import (
     Source,
     Table,
 )
-from mapapp.show.reports.facts import release_warning
 
 # The map of a table's stars: units colored by the share of people in suppressed cells, or by the counts of flows.
 
@@ -325,7 +324,7 @@ def _source(served: ServedTable) -> Source:
     return Source(
         name=served.slug,
         title=served.title,
-        warning=release_warning(served.certificate),
+        warning=why_not_for_release(served.certificate),
         certificate=(
             *words.facts_of(published),
             ("Status", str(served.certificate.get("status") or "not stated")),
