@@ -11,7 +11,7 @@ Source: P17 section 3.3, equations 4 to 9.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 
@@ -27,7 +27,14 @@ from engine.records.entropy import (
     noisy_entropies,
     symmetric_uncertainty,
 )
-from engine.records.structure import RECORDS_PER_CELL, Possible, Structure, count_cells
+from engine.records.structure import (
+    RECORDS_PER_CELL,
+    Possible,
+    Structure,
+    WishedParent,
+    count_cells,
+    fit_parents,
+)
 from engine.records.tables import Codes, check_codes
 from engine.streams import SecretKey
 
@@ -71,6 +78,9 @@ class StructureRules:
         Children and parents that are in the structure from the start.
     possible : tuple of Possible
         Structural zeros.
+    groups : mapping of (int, int) to int64[size of the parent]
+        Further required parents, and groups of their values that the child tells apart: those of
+        :class:`engine.records.zeros.StructuralZeros`.
     """
 
     n_parameters: int
@@ -78,6 +88,32 @@ class StructureRules:
     keeps_order: bool = True
     required: tuple[tuple[int, int], ...] = ()
     possible: tuple[Possible, ...] = ()
+    groups: Mapping[tuple[int, int], Ints] = field(default_factory=dict)
+
+    def first_parents(self, domain: Sequence[int], child: int) -> list[tuple[int, Ints | None]]:
+        """The parents that a child has from the start, and the buckets by which they enter."""
+        required = [parent for place, parent in self.required if place == child]
+        further = [parent for place, parent in self.groups if place == child]
+        if not further:
+            return [(parent, self.buckets.get(parent)) for parent in required]
+        required = list(dict.fromkeys((*required, *further)))
+        wished = [
+            WishedParent.of(parent, self.buckets, {}, self.groups.get((child, parent)))._replace(
+                is_required=True
+            )
+            for parent in required
+        ]
+        fitted = fit_parents(domain, child, wished, self.n_parameters, self.possible)
+        return [(parent.attribute, parent.bucket) for parent in fitted]
+
+    def with_buckets(
+        self, domain: Sequence[int], child: int, parents: Sequence[int]
+    ) -> list[tuple[int, Ints | None]]:
+        """A child's parents, the first ones among them, and the buckets by which they enter."""
+        first = dict(self.first_parents(domain, child))
+        return [
+            (parent, first[parent] if parent in first else self.buckets.get(parent)) for parent in parents
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +281,7 @@ def select_parents(
 ) -> list[list[int]]:
     """Parents of each attribute: the (child, parent) with the largest gain next, until none gains."""
     n = len(domain)
-    parents: list[list[int]] = [[p for c, p in rules.required if c == child] for child in range(n)]
+    parents = [[parent for parent, _ in rules.first_parents(domain, child)] for child in range(n)]
     while True:
         best, choice = 0.0, None
         for child in range(n):
@@ -283,7 +319,7 @@ def _may_add(
         return False
     if parent > child if rules.keeps_order else _is_ancestor(child, parent, parents):
         return False
-    kept = [(attribute, rules.buckets.get(attribute)) for attribute in (*parents[child], parent)]
+    kept = rules.with_buckets(domain, child, [*parents[child], parent])
     return count_cells(domain, child, kept, rules.possible) * RECORDS_PER_CELL <= rules.n_parameters
 
 
@@ -305,7 +341,8 @@ def _order_structure(
         domain=tuple(domain[attribute] for attribute in order),
         parents=tuple(tuple(place[parent] for parent in parents[attribute]) for attribute in order),
         buckets=tuple(
-            tuple(rules.buckets.get(parent) for parent in parents[attribute]) for attribute in order
+            tuple(bucket for _, bucket in rules.with_buckets(domain, attribute, parents[attribute]))
+            for attribute in order
         ),
         possible=tuple(
             Possible(

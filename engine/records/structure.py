@@ -7,9 +7,9 @@ Source: P17 section 3.1 and 3.3, equations 2 and 7.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,9 @@ __all__ = [
     "Possible",
     "PublicStructure",
     "Structure",
+    "WishedParent",
     "count_cells",
+    "fit_parents",
     "public_structure",
 ]
 
@@ -267,6 +269,7 @@ def public_structure(
     buckets: Mapping[int, Ints] | None = None,
     coarser: Mapping[int, Ints] | None = None,
     possible: Sequence[Possible] = (),
+    groups: Mapping[tuple[int, int], Ints] | None = None,
 ) -> PublicStructure:
     """The structure with as many of the wished parents as the records can fill.
 
@@ -284,6 +287,9 @@ def public_structure(
         Coarser buckets that a parent enters by before it would be dropped.
     possible : sequence of Possible, optional
         Structural zeros, which are not counted as cells.
+    groups : mapping of (int, int) to int64[size of the parent], optional
+        Children and parents that are never dropped, and groups of the parent's values that the child always tells
+        apart: those of :class:`engine.records.zeros.StructuralZeros`.
 
     Raises
     ------
@@ -296,27 +302,23 @@ def public_structure(
     coarsened first, then dropped; then the one before it. A parent that costs no cells is kept: a table of tracts alone
     has as many cells as one of the tracts within each region.
     """
-    first, second = dict(buckets or {}), dict(coarser or {})
+    first, second, needed = dict(buckets or {}), dict(coarser or {}), dict(groups or {})
     parents: list[tuple[int, ...]] = []
     chosen: list[tuple[Ints | None, ...]] = []
     dropped: list[tuple[int, int]] = []
     coarsened: list[tuple[int, int]] = []
     for child, wish in enumerate(wished):
-        kept = [(parent, first.get(parent)) for parent in wish]
-        cells = count_cells(domain, child, kept, possible)
-        while kept and cells * RECORDS_PER_CELL > n_records:
-            smaller = _coarsen_last_parent(kept, second)
-            fewer = count_cells(domain, child, smaller, possible)
-            if fewer >= cells and len(smaller) == len(kept):
-                smaller = kept[:-1]
-                fewer = count_cells(domain, child, smaller, possible)
-            if fewer >= cells:
-                break
-            kept, cells = smaller, fewer
-        parents.append(tuple(parent for parent, _ in kept))
-        chosen.append(tuple(bucket for _, bucket in kept))
+        kept = fit_parents(
+            domain,
+            child,
+            [WishedParent.of(parent, first, second, needed.get((child, parent))) for parent in wish],
+            n_records,
+            possible,
+        )
+        parents.append(tuple(parent.attribute for parent in kept))
+        chosen.append(tuple(parent.bucket for parent in kept))
         dropped += [(child, parent) for parent in wish if parent not in parents[-1]]
-        coarsened += [(child, p) for p, b in kept if p in second and b is second[p]]
+        coarsened += [(child, parent.attribute) for parent in kept if parent.at > 0]
     return PublicStructure(
         structure=Structure(
             domain=tuple(domain), parents=tuple(parents), buckets=tuple(chosen), possible=tuple(possible)
@@ -326,16 +328,72 @@ def public_structure(
     )
 
 
-_Kept = list[tuple[int, Ints | None]]
-"""Parents, and by which buckets they enter."""
+class WishedParent(NamedTuple):
+    """A parent, the buckets by which it may enter a table, from the finest on, and which of them it has."""
+
+    attribute: int
+    forms: tuple[Ints | None, ...]
+    is_required: bool
+    at: int = 0
+
+    @property
+    def bucket(self) -> Ints | None:
+        """The buckets by which it enters; None for its values."""
+        return self.forms[self.at]
+
+    @classmethod
+    def of(
+        cls,
+        attribute: int,
+        buckets: Mapping[int, Ints],
+        coarser: Mapping[int, Ints],
+        groups: Ints | None,
+    ) -> "WishedParent":
+        """A parent with its usual forms; one whose `groups` the child must tell apart is required."""
+        usual = [buckets.get(attribute), *([coarser[attribute]] if attribute in coarser else [])]
+        if groups is None:
+            return cls(attribute, tuple(usual), is_required=False)
+        return cls(attribute, (*(_refine(form, groups) for form in usual), groups), is_required=True)
 
 
-def _coarsen_last_parent(kept: _Kept, coarser: Mapping[int, Ints]) -> _Kept:
-    """The last parent by its coarser buckets, or without it."""
-    last, bucket = kept[-1]
-    if last in coarser and bucket is not coarser[last]:
-        return [*kept[:-1], (last, coarser[last])]
-    return kept[:-1]
+def _refine(buckets: Ints | None, groups: Ints) -> Ints | None:
+    """Buckets that also tell groups apart; None, which is every value by itself, does so anyway."""
+    if buckets is None:
+        return None
+    return np.unique(np.stack((buckets, groups)), axis=1, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def fit_parents(
+    domain: Sequence[int],
+    child: int,
+    wished: Sequence[WishedParent],
+    n_records: int,
+    possible: Sequence[Possible],
+) -> list[WishedParent]:
+    """As many of the wished parents, as finely, as so many records can fill; those that are required in any case."""
+
+    def n_cells(kept: Sequence[WishedParent]) -> int:
+        return count_cells(domain, child, [(parent.attribute, parent.bucket) for parent in kept], possible)
+
+    kept = list(wished)
+    cells = n_cells(kept)
+    while cells * RECORDS_PER_CELL > n_records:
+        smaller = next(((tried, n) for tried in _smaller(kept) if (n := n_cells(tried)) < cells), None)
+        if smaller is None:
+            break
+        kept, cells = smaller
+    return kept
+
+
+def _smaller(kept: list[WishedParent]) -> Iterator[list[WishedParent]]:
+    """The parents with the last one coarser, or without it; those before it if it is required."""
+    for place in range(len(kept) - 1, -1, -1):
+        parent = kept[place]
+        for at in range(parent.at + 1, len(parent.forms)):
+            yield [*kept[:place], parent._replace(at=at), *kept[place + 1 :]]
+        if not parent.is_required:
+            yield [*kept[:place], *kept[place + 1 :]]
+            return
 
 
 def count_cells(

@@ -340,7 +340,7 @@ def _facts(size: Size, seed: int, gazetteer: Gazetteer, tables: dict[str, pandas
             f"PUMAs have at least {scale.puma_people:,} people and SuperPUMAs {scale.superpuma_people:,}; "
             "the Census Bureau's have at least 100,000 and 400,000.",
         ],
-        "worker_attributes": SCHEMA.as_facts(),
+        **SCHEMA.as_facts(),
         # Nothing about a generated country is secret, and a key made from the seed makes its files repeatable.
         "commitment_key": sha256(f"commutemap demo {size} {seed}".encode()).hexdigest(),
     }

@@ -323,7 +323,7 @@ class WorkerCommutes:
                 schema_fact,
             ],
             residents_only=residents_only,
-            facts={"segments": "joint", "worker_attributes": columns.schema.as_facts()},
+            facts={"segments": "joint", **columns.schema.as_facts()},
         )
 
     def _place_notes(self) -> list[str]:

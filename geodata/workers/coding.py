@@ -11,10 +11,12 @@ import numpy.typing as npt
 import pyarrow
 import pyarrow.compute
 
+from geodata.errors import SourceFileError
 from geodata.store.schema import segment_code
 from geodata.workers.columns import Bands, CodedColumn, Values, WorkerColumns
 from geodata.workers.file import WorkerBatch, text_of
 from geodata.workers.places import Ints, PlaceCodes, Places, find_places, indices_of, read_codes
+from geodata.workers.schema import Never, WorkerSchema, never_in_words
 
 _NUMBER = r"^[+-]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})$"
 _SHOWN_CODES = 8
@@ -71,11 +73,12 @@ def code_batch(
     )
     coded = {column.name: _positions(batch, column) for column in columns.coded}
     _refuse_commuters(batch, columns, home, places)
+    jobs = _job_codes(coded, columns)
+    _refuse_forbidden(batch, columns.schema, jobs, coded)
     inside = work_states[work.state]
     at_home = ~_is_elsewhere(home.state, places)
     work_row = find_places(batch, columns.workplace, work, inside, places)
     home_row = find_places(batch, columns.home, home, at_home, places)
-    jobs = _job_codes(coded, columns)
     destination = places.center[work_row] if columns.workplace.unit == "tract" else work_row
     if columns.home.unit == "tract":
         key = _worker_key(work.number, home.number, jobs)
@@ -124,6 +127,30 @@ def _job_codes(coded: Mapping[str, Ints], columns: WorkerColumns) -> dict[str, I
         else:
             jobs[name] = coded[name] + 1
     return jobs
+
+
+def _refuse_forbidden(
+    batch: WorkerBatch, schema: WorkerSchema, jobs: Mapping[str, Ints], coded: Mapping[str, Ints]
+) -> None:
+    """Refuse records with a combination that the schema says never occurs; the message has the rule alone."""
+    for number, never in enumerate(schema.never, 1):
+        if _has_combination(never, schema, jobs, coded).any():
+            raise SourceFileError(
+                f"{batch.file.path}: some records have a combination that the schema says never occurs (never, "
+                f"combination {number}: {never_in_words(never)}); correct the records or the schema"
+            )
+
+
+def _has_combination(
+    never: Never, schema: WorkerSchema, jobs: Mapping[str, Ints], coded: Mapping[str, Ints]
+) -> npt.NDArray[np.bool_]:
+    """Whether each row has one of the codes in all attributes of a combination."""
+    has_all: list[npt.NDArray[np.bool_]] = []
+    for name, codes in never.items():
+        known = schema.codes_of(name) or ()
+        position = jobs[name] - 1 if name in jobs else coded[name]
+        has_all.append(np.isin(position, [known.index(code) for code in codes]))
+    return np.logical_and.reduce(has_all)
 
 
 def _worker_key(work: Ints, home: Ints, jobs: Mapping[str, Ints]) -> npt.NDArray[np.uint64]:

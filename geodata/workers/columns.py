@@ -15,13 +15,13 @@ from geodata.errors import GeodataError, SourceFileError
 from geodata.geography.elsewhere import states
 from geodata.json_objects import JsonObject
 from geodata.text import parse_toml
-from geodata.workers.schema import JOB_LABELS, Attribute, WorkerSchema, usual_parents
+from geodata.workers.schema import JOB_LABELS, Attribute, Never, WorkerSchema, usual_parents
 
 PlaceUnit = Literal["block", "tract"]
 DIGITS: Final[dict[PlaceUnit, int]] = {"block": 15, "tract": 11}
 """Digits of the code of a place."""
 
-_TOP: Final = ("year", "job_type", "workplace", "home", *JOB_LABELS, "attributes")
+_TOP: Final = ("year", "job_type", "workplace", "home", *JOB_LABELS, "attributes", "never")
 _ATTRIBUTE: Final = ("title", "column", "values", "bands", "parents", "derives")
 _LARGEST_SCHEMA: Final = 1 << 20  # bytes
 _JOB_TYPE: Final = re.compile(r"JT\d\d")
@@ -159,7 +159,9 @@ class _Reader:
         attributes = self._table(document, "attributes") if "attributes" in document else {}
         read = [self._attribute(name, self._entry(attributes, name)) for name in attributes]
         schema = self._make_checked(
-            lambda: WorkerSchema(attributes=tuple(attribute for attribute, _ in read))
+            lambda: WorkerSchema(
+                attributes=tuple(attribute for attribute, _ in read), never=self._never(document)
+            )
         )
         jobs = [self._job_column(document, name, schema) for name in JOB_LABELS]
         return WorkerColumns(
@@ -258,6 +260,24 @@ class _Reader:
         if not isinstance(parents, list) or not all(isinstance(parent, str) for parent in parents):
             self._refuse(f'{where} parents must be a list of attributes, such as ["industry", "earnings"]')
         return tuple(parents)
+
+    def _never(self, document: JsonObject) -> tuple[Never, ...]:
+        """Combinations that never occur: a code, or a list of codes, of each attribute."""
+        listed = document.get("never", [])
+        example = 'such as never = [{ age = 1, education = ["E1", "E2"] }]'
+        if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
+            self._refuse(f"never must be a list of combinations, {example}")
+        never = [
+            {name: codes if isinstance(codes, list) else [codes] for name, codes in entry.items()}
+            for entry in listed
+        ]
+        codes = (code for combination in never for of_name in combination.values() for code in of_name)
+        if not all(isinstance(code, str) or type(code) is int for code in codes):
+            self._refuse(f"never lists something that is no code; write texts or whole numbers, {example}")
+        return tuple(
+            {name: tuple(str(code).strip() for code in of_name) for name, of_name in combination.items()}
+            for combination in never
+        )
 
     def _coder(self, where: str, table: JsonObject) -> tuple[Coder, tuple[str, ...], tuple[str, ...]]:
         """How cells become positions, and the code and label of each value."""

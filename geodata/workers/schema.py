@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from geodata.errors import GeodataError, StoreError
 from geodata.json_objects import JsonMapping, JsonObject
@@ -146,6 +146,10 @@ class Attribute:
             raise GeodataError(f"an attribute of workers lacks {error}; make the store again") from error
 
 
+Never: TypeAlias = Mapping[str, tuple[str, ...]]
+"""A combination that no worker has, by definition of the variables: codes of two or more attributes."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSchema:
     """The further attributes of a dataset's workers.
@@ -154,15 +158,19 @@ class WorkerSchema:
     ----------
     attributes : tuple of Attribute
         In the order of the columns of `workers`; none for a dataset made from counts of jobs.
+    never : tuple of mapping of str to tuple of str
+        Combinations that never occur: no worker has, in all attributes of one of them, one of the listed codes. Age,
+        earnings, and industry have codes 1 to 3.
 
     Raises
     ------
     GeodataError
-        On construction: a name occurs twice, a parent does not exist, two attributes derive the same, or the
-        parents go in a circle.
+        On construction: a name occurs twice, a parent does not exist, two attributes derive the same, the
+        parents go in a circle, or a combination names an attribute or a code that does not exist.
     """
 
     attributes: tuple[Attribute, ...] = ()
+    never: tuple[Never, ...] = ()
 
     def __post_init__(self) -> None:
         names = [attribute.name for attribute in self.attributes]
@@ -181,6 +189,32 @@ class WorkerSchema:
         if twice is not None:
             raise GeodataError(f"two attributes derive {twice!r}; let one derive it")
         _refuse_circle(self.structure())
+        for number, combination in enumerate(self.never, 1):
+            self._check_never(number, combination)
+
+    def codes_of(self, name: str) -> tuple[str, ...] | None:
+        """Codes of a further attribute, or of age, earnings, or industry; None if there is no such attribute."""
+        if name in JOB_LABELS:
+            return ("1", "2", "3")
+        return next((attribute.codes for attribute in self.attributes if attribute.name == name), None)
+
+    def _check_never(self, number: int, combination: Never) -> None:
+        where = f"never, combination {number}"
+        if len(combination) < 2:
+            raise GeodataError(
+                f"{where}: it names fewer than two attributes; leave out a value that never occurs"
+            )
+        for name, listed in combination.items():
+            codes = self.codes_of(name)
+            if codes is None:
+                known = ", ".join([*JOB_LABELS, *self.domains])
+                raise GeodataError(f"{where} names {name!r}, which does not exist; allowed are {known}")
+            wrong = next((code for code in listed if code not in codes), None)
+            if wrong is not None or not listed:
+                raise GeodataError(
+                    f"{where}: {wrong or 'nothing'!r} is no code of {name}; list codes of the schema, such as "
+                    f"{codes[0]!r}"
+                )
 
     @property
     def domains(self) -> dict[str, int]:
@@ -198,9 +232,10 @@ class WorkerSchema:
         derived = {name: (attribute.name,) for name, attribute in self.derived_from.items()}
         return STANDARD_PARENTS | derived | further
 
-    def as_facts(self) -> list[JsonObject]:
-        """The fact `worker_attributes` of a manifest."""
-        return [attribute.as_fact() for attribute in self.attributes]
+    def as_facts(self) -> JsonObject:
+        """The facts `worker_attributes` and, if there are any, `worker_never` of a manifest."""
+        attributes: JsonObject = {"worker_attributes": [attribute.as_fact() for attribute in self.attributes]}
+        return attributes | ({"worker_never": never_facts(self.never)} if self.never else {})
 
     @classmethod
     def from_facts(cls, facts: JsonMapping) -> WorkerSchema:
@@ -213,9 +248,26 @@ class WorkerSchema:
         """
         try:
             listed = facts.get("worker_attributes") or ()
-            return cls(attributes=tuple(map(Attribute.from_fact, listed)))
+            never = facts.get("worker_never") or ()
+            return cls(attributes=tuple(map(Attribute.from_fact, listed)), never=tuple(map(_never_of, never)))
         except GeodataError as error:
             raise StoreError(f"the manifest's 'worker_attributes': {error}") from error
+
+
+def never_facts(never: Iterable[Never]) -> list[JsonObject]:
+    """Combinations that never occur, as manifests and certificates list them."""
+    return [{name: list(codes) for name, codes in combination.items()} for combination in never]
+
+
+def never_in_words(combination: Never) -> str:
+    """A combination that never occurs, such as 'age 1 and education E1 or E2'."""
+    return " and ".join(f"{name} {' or '.join(codes)}" for name, codes in combination.items())
+
+
+def _never_of(fact: JsonMapping) -> Never:
+    if not all(isinstance(codes, list) for codes in fact.values()):
+        raise GeodataError("'worker_never' must list codes by attribute; make the store again")
+    return {name: tuple(map(str, codes)) for name, codes in fact.items()}
 
 
 def usual_parents(derives: Iterable[str]) -> tuple[str, ...]:

@@ -220,6 +220,21 @@ def test_workplaces_by_tract_go_to_the_block_nearest_the_center(ground: Ground, 
     assert any("workplaces are given by tract" in note for note in made.notes)
 
 
+def test_records_with_a_combination_that_never_occurs_are_refused_without_a_count(
+    ground: Ground, tmp_path: Path
+) -> None:
+    """Finds a rule that is not compared with the data, or a message that says more than the rule."""
+    schema = f'never = [{{ sex = 1, age = 3 }}, {{ industry = 3, age = 1, sex = "X" }}]\n{SCHEMA}'
+    with pytest.raises(SourceFileError) as caught:
+        ground.read_text(tmp_path, schema=schema)
+    assert str(caught.value) == (
+        f"{tmp_path / 'workers.csv'}: some records have a combination that the schema says never occurs (never, "
+        "combination 2: industry 3 and age 1 and sex X); correct the records or the schema"
+    )
+    allowed = schema.replace('sex = "X"', "sex = 2")
+    assert rows_of(ground.read_text(tmp_path, schema=allowed), ground) == Counter(JOBS)
+
+
 def changed(row: int, column: int, cell: str) -> str:
     rows = [list(each) for each in ROWS]
     rows[row][column] = cell

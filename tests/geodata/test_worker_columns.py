@@ -6,6 +6,7 @@ import pytest
 
 from geodata.errors import SourceFileError
 from geodata.workers.columns import Bands, Values, read_worker_columns
+from geodata.workers.schema import WorkerSchema
 from tests.geodata.worker_samples import SCHEMA, write_schema
 
 
@@ -29,8 +30,20 @@ def test_bands_of_a_further_attribute_have_labels_made_of_their_ends(tmp_path: P
     assert tenure.parents == ("industry", "earnings")
 
 
+YEAR = "year = 2019"
 AGE = "bands = [{ from = 14, below = 30 }, { from = 30, below = 55 }, { from = 55 }]"
 SEX = '{ code = 1, label = "Male" }, { code = 2, label = "Female" }'
+
+
+def test_combinations_that_never_occur_are_codes_of_attributes(tmp_path: Path) -> None:
+    """Finds a number that is no code as text, and rules that a dataset's manifest would lose."""
+    text = f'never = [{{ age = 1, sex = ["X", 2] }}, {{ sector = "92", industry = [1, 2] }}]\n{SCHEMA}'
+    schema = read_worker_columns(write_schema(tmp_path, text)).schema
+    assert schema.never == (
+        {"age": ("1",), "sex": ("X", "2")},
+        {"sector": ("92",), "industry": ("1", "2")},
+    )
+    assert WorkerSchema.from_facts(schema.as_facts()) == schema
 
 
 @pytest.mark.parametrize(
@@ -77,6 +90,25 @@ SEX = '{ code = 1, label = "Male" }, { code = 2, label = "Female" }'
             "'sector' derives industry",
         ),
         ("[attributes.sex]", "[attributes.home_puma]", "every dataset has a column of this name"),
+        (YEAR, f"never = 1\n{YEAR}", "never must be a list of combinations, such as never = [{ age"),
+        (YEAR, f"never = [{{ age = 1.5, sex = 1 }}]\n{YEAR}", "never lists something that is no code"),
+        (
+            YEAR,
+            f"never = [{{ age = 1 }}]\n{YEAR}",
+            "never, combination 1: it names fewer than two attributes",
+        ),
+        (
+            YEAR,
+            f"never = [{{ age = 1, sex = 3 }}]\n{YEAR}",
+            "combination 1: '3' is no code of sex; list codes",
+        ),
+        (YEAR, f"never = [{{ age = 4, sex = 1 }}]\n{YEAR}", "combination 1: '4' is no code of age"),
+        (YEAR, f"never = [{{ age = [], sex = 1 }}]\n{YEAR}", "combination 1: 'nothing' is no code of age"),
+        (
+            YEAR,
+            f"never = [{{ sx = 1, age = 1 }}]\n{YEAR}",
+            "names 'sx', which does not exist; allowed are age",
+        ),
     ],
 )
 def test_a_mistake_is_named_in_one_line(tmp_path: Path, old: str, new: str, words: str) -> None:

@@ -21,7 +21,7 @@ SECTOR = Attribute(
 
 def test_attributes_come_back_from_the_facts_of_a_manifest() -> None:
     schema = WorkerSchema(attributes=(SEX, SECTOR))
-    assert WorkerSchema.from_facts({"worker_attributes": schema.as_facts()}) == schema
+    assert WorkerSchema.from_facts(schema.as_facts()) == schema
     assert schema.domains == {"sex": 2, "sector": 3}
     assert WorkerSchema.from_facts({}) == WorkerSchema()
 

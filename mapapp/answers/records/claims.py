@@ -88,7 +88,10 @@ class LearnedClaims(Claim, frozen=True, kw_only=True):
 
 
 class ModelClaims(Claim, frozen=True, kw_only=True):
-    """The model: its structure, and the number of cells of each attribute's table."""
+    """The model: its structure, and the number of cells of each attribute's table.
+
+    `never` lists combinations of codes that no record has, by attribute, if any were declared.
+    """
 
     epsilon: ExactNumber
     structure: StructureName
@@ -99,6 +102,7 @@ class ModelClaims(Claim, frozen=True, kw_only=True):
     n_parameters: int
     cells: dict[str, int]
     learned: LearnedClaims | None
+    never: tuple[dict[str, tuple[str, ...]], ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class ValueClaim(Claim, frozen=True, kw_only=True):

@@ -36,7 +36,7 @@ _CALL_S: Final = 60.0  # a worker may be busy, or have to import everything firs
 _SHORT_CALL_S: Final = 20.0
 _LEAVE_S: Final = 10.0  # the scheduler may notice later than the run that a worker is gone
 _NO_WORKER_S: Final = 120.0
-_SHARED_FACTS: Final = ("files", "worker_attributes")
+_SHARED_FACTS: Final = ("files", "worker_attributes", "worker_never")
 
 
 class ClusterRun:

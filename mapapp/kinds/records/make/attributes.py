@@ -16,10 +16,11 @@ import numpy.typing as npt
 
 from engine.records.placing import RecordGround
 from engine.records.structure import COMMUTE_PARENTS, Possible
+from engine.records.zeros import StructuralZeros, structural_zeros
 from geodata.json_objects import JsonObject
 from geodata.store.schema import COMMUTE_EDGES_MI
 from geodata.store.store import Store
-from geodata.workers.schema import JOB_LABELS, WorkerSchema
+from geodata.workers.schema import JOB_LABELS, Never, WorkerSchema
 from mapapp.kinds.base.geography import Geography, read_geography
 
 __all__ = [
@@ -92,6 +93,10 @@ class RecordAttributes:
     superpuma_of_puma : int64[pumas]
     missing : tuple of str
         Attributes of the job that the dataset lacks.
+    never : tuple of mapping of str to tuple of str
+        Combinations that never occur, by the schema of the workers.
+    zeros : StructuralZeros
+        What these combinations are in the tables of a model.
     """
 
     attributes: tuple[RecordAttribute, ...]
@@ -101,6 +106,8 @@ class RecordAttributes:
     work_puma: Ints
     superpuma_of_puma: Ints
     missing: tuple[str, ...]
+    never: tuple[Never, ...] = ()
+    zeros: StructuralZeros = field(default_factory=StructuralZeros)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -118,8 +125,14 @@ class RecordAttributes:
 
     @property
     def wished(self) -> list[list[int]]:
-        """Positions of the parents of each attribute, the most important first."""
-        return [[self.place(parent) for parent in attribute.parents] for attribute in self.attributes]
+        """Positions of the parents of each attribute, the most important first; then those that its zeros need."""
+        needed = [
+            [parent for child, parent in self.zeros.groups if child == at] for at in range(len(self.names))
+        ]
+        return [
+            list(dict.fromkeys((*map(self.place, attribute.parents), *further)))
+            for attribute, further in zip(self.attributes, needed, strict=True)
+        ]
 
     @property
     def buckets(self) -> dict[int, Ints]:
@@ -138,7 +151,9 @@ class RecordAttributes:
 
     @property
     def possible(self) -> list[Possible]:
-        """Structural zeros: a work tract outside its PUMA, and a distance that no two blocks of two PUMAs have."""
+        """Structural zeros: a work tract outside its PUMA, a distance that no two blocks of two PUMAs have, and the
+        combinations that never occur.
+        """
         tract_puma = self.geography.tracts.puma[self.work_tract]
         work, home = self.place(WORK_PUMA), self.place(HOME_PUMA)
         return [
@@ -152,6 +167,7 @@ class RecordAttributes:
                 given=(work, home),
                 table=_possible_bands(self.ground, self.geography, self.work_puma),
             ),
+            *self.zeros.possible,
         ]
 
 
@@ -196,8 +212,11 @@ def attributes_over(store: Store, schema: WorkerSchema, *, missing: Sequence[str
         block_lat_deg=blocks["lat_deg"].to_numpy(np.float64),
         edges_mi=COMMUTE_EDGES_MI,
     )
+    ordered = tuple(_order_by_parents(_replace_parents(listed, schema)))
+    # A combination that names a missing attribute says nothing.
+    never = tuple(combination for combination in schema.never if not set(missing) & set(combination))
     return RecordAttributes(
-        attributes=tuple(_order_by_parents(_replace_parents(listed, schema))),
+        attributes=ordered,
         ground=ground,
         geography=geography,
         work_tract=work_tract.astype(np.int64),
@@ -206,7 +225,36 @@ def attributes_over(store: Store, schema: WorkerSchema, *, missing: Sequence[str
             np.int64
         ),
         missing=tuple(missing),
+        never=never,
+        zeros=_zeros(ordered, schema, never),
     )
+
+
+def _zeros(
+    attributes: Sequence[RecordAttribute], schema: WorkerSchema, never: Sequence[Never]
+) -> StructuralZeros:
+    """The structural zeros of combinations that never occur."""
+    place = {attribute.name: at for at, attribute in enumerate(attributes)}
+    combinations = []
+    for combination in never:
+        values = dict[int, set[int]]()
+        for name, codes in combination.items():
+            source, positions = _positions(schema, name, codes)
+            # A derived attribute and its source may both be named: only values of both are meant.
+            values[place[source]] = values.get(place[source], positions) & positions
+        if all(values.values()):
+            combinations.append({at: sorted(of_one) for at, of_one in values.items()})
+    return structural_zeros([len(attribute.codes) for attribute in attributes], combinations)
+
+
+def _positions(schema: WorkerSchema, name: str, codes: Sequence[str]) -> tuple[str, set[int]]:
+    """The attribute that is drawn for this one, which it may derive, and positions of its values with such codes."""
+    source = schema.derived_from.get(name)
+    if source is not None:
+        derived = [str(code) for code in source.derives[name]]
+        return source.name, {at for at, code in enumerate(derived) if code in codes}
+    known = schema.codes_of(name) or ()
+    return name, {at for at, code in enumerate(known) if code in codes}
 
 
 def _place_attribute(name: str, title: str, codes: Iterable[str], labels: Iterable[str]) -> RecordAttribute:

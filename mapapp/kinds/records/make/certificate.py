@@ -315,6 +315,7 @@ def _model_claims(plan: Plan, made: Made | None) -> ModelClaims:
         n_parameters=plan.n_parameters,
         cells={name: structure.n_cells(place) for place, name in enumerate(names)},
         learned=None if made is None else _learned_claims(plan, made.fewest_records),
+        never=tuple(dict(never) for never in plan.attributes.never) or msgspec.UNSET,
     )
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Final
 
 from mapapp.answers.claims import as_json
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.base.residents_only import open_dataset
+from mapapp.kinds.records.make.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT
 from mapapp.kinds.records.make.certificate import make_records_certificate
 from mapapp.kinds.records.make.choice import Choice
 from mapapp.kinds.records.make.plan import Plan
@@ -17,6 +19,7 @@ from mapapp.kinds.records.make.run import read_plan, reasons_against, record_lin
 
 __all__ = ["ExpectedRecords", "plan_only"]
 
+_PLACES: Final = (WORK_PUMA, HOME_PUMA, WORK_TRACT, BAND)
 _COUNTS: Final = (100, 1_000, 10_000)
 
 
@@ -49,12 +52,25 @@ class ExpectedRecords:
         """About the expected error of a count that a cell of one table holds: noise, a share of the workers, draws."""
         return math.sqrt(self.table_noise**2 + count * self._each)
 
+    @property
+    def not_carried(self) -> list[tuple[str, str]]:
+        """Pairs of attributes of people, neither of which is a parent of the other, or in the same table as it."""
+        attributes, structure = self.plan.attributes, self.plan.structure.structure
+        people = [at for at, name in enumerate(attributes.names) if name not in _PLACES]
+        tables = [{child, *parents} for child, parents in enumerate(structure.parents)]
+        return [
+            (attributes.names[first], attributes.names[second])
+            for first, second in combinations(people, 2)
+            if not any({first, second} <= table for table in tables)
+        ]
+
     def to_dict(self) -> dict[str, object]:
         """Plain values for `--json`."""
         names = ("accountant", "promise", "seeds", "model", "resampling_order", "split", "whole_record")
         return {
             **{name: self.certificate[name] for name in names},
             "n_total": self.plan.n_total,
+            "not_carried": [list(pair) for pair in self.not_carried],
             "table_noise": self.table_noise,
             "expected_errors": {str(count): self.error_of(count) for count in _COUNTS},
         }
@@ -74,6 +90,13 @@ class ExpectedRecords:
             ),
             f"  expected         counts by attributes of one table: {errors} (about, without seeds)",
         ]
+        if self.not_carried:
+            pairs = ", ".join(f"{first} and {second}" for first, second in self.not_carried)
+            lines.append(
+                f"  warning          no table holds these together, so records combine them as if they were "
+                f"independent, even in ways that no worker can have: {pairs}; name one among the parents of the other "
+                "in the schema, or declare with `never` what cannot be (docs/worker-records.md)"
+            )
         if self.plan.choice.structure == "learned":
             lines.append(
                 "  structure        the tables above are public ones; those learned are known after the run"

@@ -152,6 +152,7 @@ def plan_records(attributes: RecordAttributes, n_workers: int, choice: Choice) -
                 buckets=attributes.buckets,
                 coarser=attributes.coarser,
                 possible=attributes.possible,
+                groups=attributes.zeros.groups,
             )
         ),
         n_parameters=sizes[1],
@@ -172,6 +173,7 @@ def learning_rules(plan: Plan) -> StructureRules:
         buckets=attributes.buckets,
         required=((attributes.place(WORK_TRACT), work), (band, work), (band, home)),
         possible=tuple(attributes.possible),
+        groups=attributes.zeros.groups,
     )
 
 

@@ -51,6 +51,7 @@ from mapapp.kinds.records.make.row_checks import (
     BandsCheck,
     JobsCheck,
     KeyCheck,
+    NeverCheck,
     RowCheck,
     SameWorkersCheck,
     ValuesCheck,
@@ -156,6 +157,7 @@ class ClaimsCheck:
         self._rows = [
             JobsCheck(),
             ValuesCheck(self._attributes),
+            *([NeverCheck(self._attributes)] if self._attributes.never else []),
             BandsCheck(self._structure, self._attributes),
             KeyCheck(self._stated.status_reasons, self._cells),
         ]

@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Final
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from engine.records.structure import RECORDS_PER_CELL, Structure, count_cells
 from geodata.json_objects import JsonMapping
@@ -61,9 +61,9 @@ def stated_attributes(store: Store, stated: RecordsCertificate) -> RecordAttribu
         for attribute in stated.attributes
         if attribute.name not in STANDARD
     ]
-    return attributes_over(
-        store, WorkerSchema(attributes=tuple(further)), missing=stated.model.missing_attributes
-    )
+    never = () if stated.model.never is UNSET else stated.model.never
+    schema = WorkerSchema(attributes=tuple(further), never=tuple(never))
+    return attributes_over(store, schema, missing=stated.model.missing_attributes)
 
 
 def stated_plan(attributes: RecordAttributes, stated: RecordsCertificate) -> Plan:
@@ -161,7 +161,7 @@ def _may_be_learned(plan: Plan, structure: Structure) -> bool:
     """Whether learning can give a structure: required parents come first, and no table is larger than allowed."""
     rules = learning_rules(plan)
     for child, parents in enumerate(structure.parents):
-        required = tuple(parent for place, parent in rules.required if place == child)
+        required = tuple(parent for parent, _ in rules.first_parents(structure.domain, child))
         kept = list(zip(parents, structure.buckets[child], strict=True))
         n_cells = count_cells(structure.domain, child, kept, rules.possible)
         if parents[: len(required)] != required or (
@@ -204,10 +204,14 @@ def stated_structure(plan: Plan, model: ModelClaims) -> Structure:
     if plan.choice.structure == "public":
         return plan.structure.structure
     attributes = plan.attributes
+    rules = learning_rules(plan)
     parents = [tuple(attributes.place(parent) for parent in model.parents[name]) for name in attributes.names]
     return Structure(
         domain=attributes.domain,
         parents=tuple(parents),
-        buckets=tuple(tuple(attributes.buckets.get(parent) for parent in of_child) for of_child in parents),
+        buckets=tuple(
+            tuple(bucket for _, bucket in rules.with_buckets(attributes.domain, child, of_child))
+            for child, of_child in enumerate(parents)
+        ),
         possible=tuple(attributes.possible),
     )

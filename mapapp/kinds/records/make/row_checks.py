@@ -144,6 +144,36 @@ class ValuesCheck:
         return CertificateCheck("values of attributes", not self._wrong, detail)
 
 
+class NeverCheck:
+    """Count records with a combination that never occurs; none may have one."""
+
+    def __init__(self, attributes: RecordAttributes) -> None:
+        codes = {attribute.name: attribute.codes for attribute in attributes.attributes}
+        self._never = [
+            {name: _stored_values(codes.get(name, ()), name, listed) for name, listed in never.items()}
+            for never in attributes.never
+        ]
+        self._n_forbidden = 0
+
+    def add(self, rows: WorkplaceRows) -> None:
+        """As in `RowCheck`."""
+        forbidden = np.zeros(len(rows.records), dtype=np.bool_)
+        for never in self._never:
+            has_all = [np.isin(rows.records[name].to_numpy(), values) for name, values in never.items()]
+            forbidden |= np.logical_and.reduce(has_all)
+        self._n_forbidden += int(np.count_nonzero(forbidden))
+
+    def result(self) -> CertificateCheck:
+        """As in `RowCheck`."""
+        detail = f"forbidden records: {self._n_forbidden:,}, by {len(self._never)} declared combinations"
+        return CertificateCheck("combinations that never occur", not self._n_forbidden, detail)
+
+
+def _stored_values(codes: Sequence[str], name: str, listed: Sequence[str]) -> list[int]:
+    """What `records` has for these codes: of the job the codes themselves, of other attributes their positions."""
+    return [int(code) if name in _JOB else codes.index(code) for code in listed]
+
+
 class BandsCheck:
     """Distance bands are possible between the PUMAs if the structure sees to it; how many homes lie in theirs."""
 

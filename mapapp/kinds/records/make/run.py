@@ -25,6 +25,7 @@ from geodata.errors import StoreError
 from geodata.json_objects import JsonMapping, JsonObject
 from geodata.store.schema import COPIED_TABLES, PUBLIC_TABLES
 from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, write_store
+from geodata.workers.schema import never_in_words
 from mapapp.answers.claims import BesideClaim, as_json
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
 from mapapp.answers.records.claims import ErrorTerm
@@ -113,6 +114,9 @@ def record_lines(certificate: JsonMapping) -> list[str]:
     )
     lines += _describe_dropped(model)
     lines += [f"  dropped          {name}: the dataset has none" for name in model["missing_attributes"]]
+    lines += [
+        f"  never            {never_in_words(never)}: no record has it" for never in model.get("never", ())
+    ]
     if seeds is not None and seeds["passed"] is not None:
         lines.append(
             f"  records          {counts['n_passed']:,} of {counts['n_tried']:,} tries passed; {counts['topped_up']:,} "
