@@ -30,6 +30,7 @@ PUBLIC_FACTS: Final = (
     "destination_states",
     "residents_only",
     "segments",
+    "counts_are_public",
     "layers",
     "last_release",
     "characteristics",

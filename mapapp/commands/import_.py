@@ -96,6 +96,13 @@ _NOT_PUBLIC = (
 )
 @click.option("--schema", type=FILES, help="What the columns of the worker records mean (TOML).")
 @click.option(
+    "--counts-are-public",
+    default=None,
+    metavar="REFERENCE",
+    help="With --workers: where the numbers of jobs by workplace, age, earnings, and industry are published already. "
+    "Releases show them exactly, so without this, no release of the dataset is for release.",
+)
+@click.option(
     "--residents-only",
     is_flag=True,
     help="Import jobs without the workers who live in other states, such as an OD main file without its aux file. "
@@ -166,7 +173,14 @@ def _require_published(options: Options) -> None:
             raise UsageError(f"--{name.replace('_', '-')} goes with --published; add it, or leave this out")
 
 
-_NOT_WITH_PUBLISHED = ("workers", "schema", "residents_only", "budget_epsilon", "budget_delta")
+_NOT_WITH_PUBLISHED = (
+    "workers",
+    "schema",
+    "counts_are_public",
+    "residents_only",
+    "budget_epsilon",
+    "budget_delta",
+)
 
 
 def _import_published(
@@ -252,6 +266,7 @@ def _import(
 
     refuse_existing(dataset)
     budget = _budget(options["budget_epsilon"], options["budget_delta"])
+    declared = _declared_counts(options)
     sources, unused = _sources(directory, options)
     with show_progress(quiet=quiet) as report:
         imported = import_dataset(
@@ -262,6 +277,7 @@ def _import(
             scratch=dataset.absolute().parent,
             progress=report,
         )
+        imported = replace(imported, facts=imported.facts | declared)
         if budget is not None:
             from mapapp.kinds.base.ledger_entry import budget_fact  # loads the accountant, and all of numba
 
@@ -348,6 +364,20 @@ def _check_options(named: Mapping[str, tuple[Path, ...]], *, public: bool) -> No
         raise UsageError("--schema describes worker records; name them with --workers")
 
 
+def _declared_counts(options: Options) -> JsonObject:
+    """Return the fact that the counts of worker records are public, or that nobody has said so; else nothing."""
+    from geodata.store.public_counts import COUNTS_ARE_PUBLIC, public_counts_reference
+
+    declared = options["counts_are_public"]
+    if not options["workers"]:
+        if declared is not None:
+            raise UsageError(
+                "--counts-are-public is about the counts of worker records; name them with --workers"
+            )
+        return {}
+    return {COUNTS_ARE_PUBLIC: None if declared is None else public_counts_reference(declared)}
+
+
 def _assigned_lines(assigned: JsonObject | None) -> list[str]:
     """What no promise covers of a source without joint segments: counted from real homes."""
     if assigned is None or not assigned["looked_at"]:
@@ -358,6 +388,19 @@ def _assigned_lines(assigned: JsonObject | None) -> list[str]:
         f"of {assigned['looked_at']:,} looked at, {assigned['changing']:,} decide the segment of a colleague. Of "
         f"{assigned['colleagues']:,} pairs of colleagues drawn, {share:.0%} could not have lived in each other's block "
         "without changing a published number. No release covers this (docs/privacy-promise.md, What is not promised)"
+    ]
+
+
+def _undeclared_lines(facts: JsonObject) -> list[str]:
+    """What follows if nobody has said that the counts of worker records are public."""
+    from geodata.store.public_counts import COUNTS_ARE_PUBLIC
+
+    if facts.get(COUNTS_ARE_PUBLIC, "") is not None:
+        return []
+    return [
+        "  counts    no release of this dataset is for release, because a release shows numbers of jobs at workplaces "
+        "exactly, and they are confidential. If they have been published, import again with --counts-are-public. "
+        "Records do not show them"
     ]
 
 
@@ -378,6 +421,7 @@ def _summary(
         lines.append(f"  elsewhere {total:,} homes outside the crosswalks, by state: {parts}")
     lines += [f"  note      {note}" for note in facts["notes"]]
     lines += _assigned_lines(facts.get("assigned_segments"))
+    lines += _undeclared_lines(facts)
     lines += [
         f"  note      {path.name} was imported from the same files and has a ledger: what is published from both "
         f"adds up (commutemap ledger {path.name} {dataset.name})"

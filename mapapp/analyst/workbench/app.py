@@ -26,6 +26,7 @@ from mapapp.analyst.workbench import (
 from mapapp.analyst.workbench.guard import Access, add_guard, require_loopback
 from mapapp.analyst.workbench.job_progress import refusal_line
 from mapapp.analyst.workbench.jobs import EXPECTED_ERRORS, Job
+from mapapp.analyst.workbench.panels import counts_card
 from mapapp.analyst.workbench.session import Session, new_tab
 from mapapp.analyst.workbench.setting import read_setting
 from mapapp.analyst.workbench.tune_map import PublicGeography, base_map_figure, serve_layers
@@ -36,6 +37,7 @@ from mapapp.explore import web_app
 from mapapp.explore.listener.server import AnyServer
 from mapapp.explore.pages.explore import notes
 from mapapp.explore.pages.frame import THEME
+from mapapp.kinds.base.count_exposure import count_exposure
 from mapapp.kinds.base.residents_only import open_dataset
 from mapapp.kinds.records.measure.workers import RecordWorkers
 from mapapp.kinds.records.tune import callbacks
@@ -157,7 +159,9 @@ def create_app(
     session, geography = Session(store, report), PublicGeography(store, access.path)
     app.layout = lambda: frame(geography.title, new_tab())  # every load of the page is a tab of its own
     plans = TablePlans(store, geography.areas)
+    data = session.data
     panels = {
+        "counts": counts_card(count_exposure(store, data.geography, data.workplaces)),
         "tables": tables_panel(plans.layers, plans.usual_rows),
         "records": _records_panel(app, session, RecordWorkers(store)),
     }

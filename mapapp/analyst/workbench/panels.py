@@ -15,6 +15,7 @@ from mapapp.analyst.workbench.figures import GRAPH_CONFIG, alpha_chart
 from mapapp.analyst.workbench.results import MeasuredSetting
 from mapapp.answers.promise.lone_worker import odds_sentence, stay_text, true_tract_text
 from mapapp.answers.words import aria, plain
+from mapapp.kinds.base.count_exposure import CountExposure
 
 MEASURES: Final = (
     ("kl_all", "KL, all destinations"),
@@ -96,6 +97,30 @@ def promise_card(measured: MeasuredSetting) -> Component:
         ],
         className="card",
         **aria(label="Promise"),
+    )
+
+
+def counts_card(exposure: CountExposure) -> Component:
+    """What a release says through exact numbers of workers, whatever the setting."""
+    mark = (
+        []
+        if exposure.is_public
+        else [html.Strong("CONFIDENTIAL: nobody has declared these numbers public. ")]
+    )
+    first, *others = exposure.sentences()
+    return html.Section(
+        [
+            html.H2("Exact numbers of workers"),
+            html.P(
+                "Every release shows the numbers of workers by workplace and segment exactly. No setting protects what "
+                "follows from them.",
+                className="quiet small",
+            ),
+            html.P([*mark, first], id="counts-exposure"),
+            *[html.P(text) for text in others],
+        ],
+        className="card",
+        **aria(label="Exact numbers of workers"),
     )
 
 

@@ -22,7 +22,9 @@ from mapapp.analyst.workbench.tune_callbacks import control_inputs
 from mapapp.answers.words import plain
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report
+from mapapp.kinds.base.certificate import are_liftable
 from mapapp.kinds.base.ledger import Ledger
+from mapapp.kinds.base.public_counts import reasons_of_counts
 from mapapp.kinds.base.residents_only import open_dataset, reasons_of_homes
 from mapapp.kinds.release.make.run import Outcome, run_synthesis
 
@@ -38,7 +40,7 @@ class Spending:
     epsilon, delta : float or None
         Of the release; None where nothing is promised. Exact values are in its certificate.
     reasons : tuple of str
-        Why it would be marked not for release; with any, it spends nothing.
+        Why it would be marked not for release; it then spends nothing, unless all of them can cease to hold.
     spent : tuple of Fraction
         (epsilon, delta) of the releases before.
     budget : tuple of Fraction or None
@@ -54,7 +56,7 @@ class Spending:
     @property
     def counts(self) -> bool:
         """Whether it spends anything."""
-        return not self.reasons
+        return not self.reasons or are_liftable(self.reasons)
 
     @property
     def fits(self) -> bool:
@@ -83,13 +85,14 @@ def spending(dataset: Path, measured: MeasuredSetting) -> Spending:
         raise UsageError(
             "the paper accountant's ε′ is that of the worst tract, and not all are measured yet; wait until they are"
         )
-    ledger = Ledger(dataset)
+    ledger, facts = Ledger(dataset), open_dataset(dataset, verify=False).manifest
     return Spending(
         epsilon=certificate["epsilon_final"],
         delta=certificate["delta"],
         reasons=(
             *measured.setting.parameters.not_for_release_reasons(),
-            *reasons_of_homes(open_dataset(dataset, verify=False).manifest),
+            *reasons_of_homes(facts),
+            *reasons_of_counts(facts),
         ),
         spent=ledger.spent(),
         budget=ledger.budget(),
@@ -193,7 +196,12 @@ def summary(setting: Setting, spends: Spending) -> list[Component]:
         *(
             [
                 html.P(
-                    f"Marked not for release ({'; '.join(spends.reasons)}), so it spends nothing.",
+                    f"Marked not for release ({'; '.join(spends.reasons)})"
+                    + (
+                        ". It is charged in full all the same: it may be published once this no longer holds."
+                        if spends.counts
+                        else ", so it spends nothing."
+                    ),
                     className="refusal",
                 )
             ]

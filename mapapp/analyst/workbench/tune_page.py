@@ -139,6 +139,7 @@ def page(
     *,
     next_name: str,
     has_flows: bool,
+    counts: Component,
     tables: Component,
     records: Component,
 ) -> Component:
@@ -154,6 +155,8 @@ def page(
         That of the next setting to keep.
     has_flows : bool
         Whether the dataset has public flows.
+    counts : Component
+        The card on exact numbers of workers.
     tables : Component
         The Tables panel.
     records : Component
@@ -174,7 +177,7 @@ def page(
                     html.Div(id="notes"),
                     html.Div(_progress(), className="scope", id="scope-card"),
                     side_by_side.controls(next_name),
-                    html.Div(_tabs(tables, records), id="panels", tabIndex=-1, className="panels"),
+                    html.Div(_tabs(counts, tables, records), id="panels", tabIndex=-1, className="panels"),
                 ],
                 className="panel result",
                 **aria(label="What it promises and costs"),
@@ -225,9 +228,16 @@ def _progress() -> list[Component]:
     ]
 
 
-def _tabs(tables: Component, records: Component) -> Component:
+def _tabs(counts: Component, tables: Component, records: Component) -> Component:
     panels = {
-        "setting": ("Setting", [html.Div(id="setting-panel", className="answer"), weights_frame()]),
+        "setting": (
+            "Setting",
+            [
+                html.Div(id="setting-panel", className="answer"),
+                html.Div(counts, className="answer"),
+                weights_frame(),
+            ],
+        ),
         "commutes": ("Commutes", [html.Div(id="commutes-panel", className="answer"), _tract_list()]),
         "sweeps": ("Sweeps", sweep_panel()),
         "audit": ("Audit", [audit_panel(), tradeoff_panel()]),

@@ -13,6 +13,7 @@ from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.promise.chapters import Chapter
 from mapapp.answers.promise.joint_promise import joint_promise, joint_sentences
 from mapapp.answers.promise.lone_worker import lone_worker_sentence, odds_sentence, round_factor
+from mapapp.answers.promise.shown_counts import counts_sentence
 from mapapp.answers.publication import UNBOUND_NOTE, is_bound, is_of_records, is_published
 from mapapp.answers.published.words import published_chapters
 from mapapp.answers.records.words import record_chapters
@@ -20,7 +21,7 @@ from mapapp.answers.release import Release
 
 _HOW_DRAWN: Final = {
     "exponential": (
-        "For each workplace and kind of worker, a lottery chose among all possible assignments of homes to the public "
+        "For each workplace and kind of worker, a lottery chose among all possible assignments of homes to the exact "
         "number of workers. The fewer workers an assignment moves from their real homes, the better its chances were; "
         "every assignment had some chance."
     ),
@@ -62,7 +63,7 @@ def chapters(
             _authentic(certificate),
         ]
     return [
-        _synthetic(certificate),
+        _synthetic(certificate, release.facts),
         _promise(certificate),
         *_together(release, served),
         _reading(release),
@@ -99,14 +100,13 @@ def exactness(typical: TypicalErrors) -> Chapter:
     )
 
 
-def _synthetic(certificate: Mapping[str, object]) -> Chapter:
+def _synthetic(certificate: Mapping[str, object], facts: Mapping[str, object]) -> Chapter:
     drawn = _HOW_DRAWN.get(words.mechanism(certificate), _HOW_DRAWN["dirichlet-multinomial"])
     return Chapter(
         title="Nobody on this map is a real person",
         parts=(
-            "The map starts from confidential records of the census blocks in which people work and live. How many "
-            "people work in a block, by age, earnings, and industry, is already public. Where each of them lives is "
-            "not.",
+            "The map starts from confidential records of the census blocks in which people work and live. "
+            f"{counts_sentence(facts)}",
             f"{drawn} Distant homes were first grouped into larger areas. A dot on the map is a worker drawn in this "
             "way; its exact position within the block is random, too.",
             "Totals at each workplace are exact. Patterns over many workers are close to the truth; a single dot does "
@@ -130,8 +130,8 @@ def _promise(certificate: Mapping[str, object]) -> Chapter:
             "(epsilon)." + factor + " The smaller ε is, the stronger the promise.",
             _almost(certificate),
             *_risks(certificate, epsilon),
-            "The promise is about where one worker lives. It does not hide public facts, such as the number of jobs "
-            "in a block, and it does not prevent conclusions about a person from general patterns. If several "
+            "The promise is about where one worker lives. It does not hide the numbers of jobs at workplaces, which "
+            "are shown exactly, and it does not prevent conclusions about a person from general patterns. If several "
             "releases are made from the same workers, their ε and δ add up.",
         ),
     )

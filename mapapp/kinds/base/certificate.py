@@ -28,6 +28,13 @@ FOR_RELEASE = "for release"
 NOT_FOR_RELEASE = "not for release"
 TEST_KEY_REASON = "test key: it is public, so anyone can undo the release"
 
+UNDECLARED_COUNTS_REASON = (
+    "the numbers of jobs at workplaces, which are shown exactly, come from worker records and have not been declared "
+    "public (import --workers with --counts-are-public)"
+)
+_LIFTABLE_REASONS = (UNDECLARED_COUNTS_REASON,)
+"""Reasons that can cease to hold for a publication that was made already: its counts may be published later."""
+
 LATER_FIELDS_CHECK = "fields of later versions"
 
 RUN_ID = "run_id"
@@ -47,6 +54,10 @@ DRAWN_TOGETHER: Final[Mapping[Unit, str]] = {
 UNIT = (
     "The home of one worker, given workplace and segment, which are public. A person with two jobs is two "
     "workers."
+)
+UNIT_GIVEN_COUNTS = (
+    "The home of one worker, given workplace and segment, whose numbers of workers are shown exactly. A person with "
+    "two jobs is two workers."
 )
 MARGINS_CAVEAT = (
     "The source has only the margins of segments for each pair of workplace and home (LODES), so joint segments were "
@@ -94,6 +105,15 @@ class CertificateCheck(NamedTuple):
     check: str
     ok: bool
     detail: str
+
+
+def are_liftable(reasons: Iterable[str]) -> bool:
+    """Whether there are reasons not to release, and all of them can cease to hold for what was made already.
+
+    Such a publication spends what it promises, because it may be published after all.
+    """
+    listed = tuple(reasons)
+    return bool(listed) and set(listed) <= set(_LIFTABLE_REASONS)
 
 
 def has_run_id(certificate: Certificate) -> bool:

@@ -41,6 +41,7 @@ from pathlib import Path
 
 from engine.parameters import Number
 from geodata.store.atomic_writes import keep_charge
+from mapapp.kinds.base.certificate import are_liftable
 from mapapp.kinds.base.ledger_entry import (
     PUBLICATIONS,
     LedgerEntry,
@@ -146,8 +147,8 @@ class Ledger:
         release : str
             Name or identifier of the release.
         reasons : tuple of str, optional
-            Why it is not for release. With any reason the entry is stamped so and spends nothing, since what
-            it makes must not be published.
+            Why it is not for release. With any reason the entry is stamped so. It spends nothing, since what it makes
+            must not be published, unless every reason can cease to hold later.
         readings : tuple of Reading, optional
             In which the promise holds.
         records : RecordsSpent, optional
@@ -178,7 +179,7 @@ class Ledger:
             entries = self._read(file)
             if beside is not None:
                 entry = replace(entry, beside=beside(entries))
-            if entry.for_release:
+            if entry.counts:
                 self._require_within_budget(entries, entry)
             if check is not None:
                 check()
@@ -186,7 +187,7 @@ class Ledger:
             try:
                 return self._append(file, entry)
             finally:  # an interrupt may arrive after the line is written
-                if entry.for_release and os.fstat(file).st_size > size:
+                if entry.counts and os.fstat(file).st_size > size:
                     keep_charge(
                         f"{self.path.parent} was charged epsilon {at_least(entry.epsilon)} and delta "
                         f"{at_least(entry.delta)} for {release!r}"
@@ -224,6 +225,7 @@ class Ledger:
                 delta=Fraction(0),
                 release=table,
                 for_release=not reasons,
+                liftable=are_liftable(reasons),
                 reasons=reasons,
                 written_at=_now(),
                 run_id=run_id,
@@ -302,7 +304,7 @@ class Ledger:
         gone = withdrawals(entries)
         releases = {place: entry for place, entry in enumerate(entries) if entry.kind in PUBLICATIONS}
         named = [place for place, entry in releases.items() if release in (entry.release, entry.written_at)]
-        published = [place for place in named if releases[place].for_release and place not in gone]
+        published = [place for place in named if releases[place].counts and place not in gone]
         if not named:
             names = ", ".join(dict.fromkeys(repr(entry.release) for entry in releases.values())) or "none"
             raise LedgerError(f"{self.path} has no release {release!r}; its releases: {names}")

@@ -13,7 +13,7 @@ from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
 from geodata.json_objects import JsonMapping, JsonObject
 from mapapp.base.errors import LedgerError
-from mapapp.kinds.base.certificate import RUN_ID, Certificate, has_run_id
+from mapapp.kinds.base.certificate import RUN_ID, Certificate, are_liftable, has_run_id
 
 __all__ = [
     "LedgerEntry",
@@ -159,11 +159,13 @@ class LedgerEntry:
         replaces a line that a crash cut short, and a withdrawal says that an earlier publication is no longer
         published. What that one spent stays spent.
     epsilon, delta : Fraction
-        Spent by the entry, or allowed by the budget; 0 for what is not for release, and for a table.
+        Spent by the entry, or allowed by the budget; 0 for what counts nothing, and for a table.
     release : str
         Name or identifier of the publication; empty for a budget. Of a withdrawal, the release that is withdrawn.
     for_release : bool
         False for the fixed test key, replication, and whatever else may not be published.
+    liftable : bool
+        Whether it is not for release for reasons that can cease to hold, so that it may be published after all.
     reasons : tuple of str
         Why it is not for release, or why it was withdrawn.
     written_at : str
@@ -192,6 +194,7 @@ class LedgerEntry:
     delta: Fraction
     release: str = ""
     for_release: bool = True
+    liftable: bool = False
     reasons: tuple[str, ...] = ()
     written_at: str = ""
     is_private: bool = True
@@ -212,6 +215,7 @@ class LedgerEntry:
             "delta": self._amount(self.delta),
             "release": self.release,
             "for_release": self.for_release,
+            **({"liftable": True} if self.liftable else {}),
             "reasons": list(self.reasons),
             "written_at": self.written_at,
             "readings": {
@@ -230,6 +234,11 @@ class LedgerEntry:
             "before": self.before,
         }
         return json.dumps(fields, ensure_ascii=True).encode() + b"\n"
+
+    @property
+    def counts(self) -> bool:
+        """Whether what the entry spends adds up, and others must know of it: it is published, or may be later."""
+        return self.for_release or self.liftable
 
     @property
     def has_amounts(self) -> bool:
@@ -258,6 +267,7 @@ class LedgerEntry:
             delta=exact_fraction(str(fields["delta"]) if has_amounts else 0, "delta"),
             release=str(fields["release"]),
             for_release=fields["for_release"] is True,
+            liftable=fields.get("liftable") is True,
             reasons=tuple(str(reason) for reason in fields["reasons"]),
             written_at=str(fields["written_at"]),
             is_private=is_private,
@@ -283,7 +293,9 @@ class LedgerEntry:
             raise ValueError("only a withdrawal names an entry")
         if entry.unpublished and entry.kind != "withdrawal":
             raise ValueError("only a withdrawal says that nothing was published")
-        if not is_private and (entry.kind != "release" or entry.for_release):
+        if entry.liftable and (entry.for_release or not entry.reasons):
+            raise ValueError("only reasons not to release can be lifted")
+        if not is_private and (entry.kind != "release" or entry.counts):
             raise ValueError("only a release that stays in the house can promise nothing")
         if entry.epsilon < 0 or entry.delta < 0:
             raise ValueError("negative spend")
@@ -331,27 +343,31 @@ def release_entry(
     run_id: str = "",
     written_at: str = "",
 ) -> LedgerEntry:
-    """Return the entry of a release, or of records: what it spends, or why it is not for release and spends nothing.
+    """Return the entry of a release, or of records: what it spends, and why it is not for release if it is not.
+
+    What is not for release spends nothing, unless its reasons can cease to hold (see `LedgerEntry.liftable`).
 
     Raises
     ------
     LedgerError
         An amount is missing or negative, or the release promises nothing and no reason says so.
     """
-    for_release = not reasons
+    for_release, liftable = not reasons, are_liftable(reasons)
+    counts = for_release or liftable
     is_private = epsilon is not None or delta is not None
-    if for_release and not is_private:
+    if counts and not is_private:
         raise LedgerError(f"release {release!r} promises nothing: no budget allows that")
     return LedgerEntry(
         kind="release" if records is None else "records",
-        epsilon=exact_amount(epsilon, "epsilon") if for_release else Fraction(0),
-        delta=exact_amount(delta, "delta") if for_release else Fraction(0),
+        epsilon=exact_amount(epsilon, "epsilon") if counts else Fraction(0),
+        delta=exact_amount(delta, "delta") if counts else Fraction(0),
         release=release,
         for_release=for_release,
+        liftable=liftable,
         reasons=reasons,
         written_at=written_at,
         is_private=is_private,
-        readings=readings if for_release else (),
+        readings=readings if counts else (),
         records=records,
         run_id=run_id,
     )
@@ -384,7 +400,7 @@ def withdrawals(entries: Sequence[LedgerEntry]) -> dict[int, LedgerEntry]:
 
 
 def known_publications(entries: Sequence[LedgerEntry]) -> list[LedgerEntry]:
-    """Return the publications for release that somebody can have seen, also those that were withdrawn later.
+    """Return the publications that somebody can have seen or may see, also those that were withdrawn later.
 
     Left out are those of which the program itself noted that it failed before anything could be seen.
     """
@@ -392,7 +408,7 @@ def known_publications(entries: Sequence[LedgerEntry]) -> list[LedgerEntry]:
     return [
         entry
         for place, entry in enumerate(entries)
-        if entry.kind in PUBLICATIONS and entry.for_release and place not in unseen
+        if entry.kind in PUBLICATIONS and entry.counts and place not in unseen
     ]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from geodata.geography.elsewhere import state_name
+from geodata.store.public_counts import add_public_counts
 from geodata.store.residents_only import RESIDENTS_ONLY, add_residents_only
 from geodata.store.store import Store, open_store
 
@@ -18,14 +19,14 @@ __all__ = ["open_dataset", "reasons_of_homes"]
 
 
 def open_dataset(path: Path, *, verify: bool = True) -> Store:
-    """Open a dataset to publish from it; its facts say in which states it has residents only.
+    """Open a dataset to publish from it; its facts say where it has residents only, and whether its counts are public.
 
     Raises
     ------
     StoreError
         As `geodata.store.store.open_store`.
     """
-    return add_residents_only(open_store(path, "dataset", verify=verify))
+    return add_public_counts(add_residents_only(open_store(path, "dataset", verify=verify)))
 
 
 def reasons_of_homes(facts: Mapping[str, object]) -> list[str]:

@@ -148,8 +148,8 @@ def _refuse_counted_releases(sources: Sequence[Source]) -> None:
 
 
 def _runs(source: Source) -> set[str]:
-    """Ids of the runs that a source counts; those that are not for release count nothing, and may repeat."""
-    return {entry.run_id for entry in source.entries if entry.run_id and entry.for_release}
+    """Ids of the runs that a source counts; those that count nothing may repeat."""
+    return {entry.run_id for entry in source.entries if entry.run_id and entry.counts}
 
 
 def _each_line_once(sources: Sequence[Source]) -> tuple[LedgerEntry, ...]:
@@ -171,7 +171,7 @@ def _name_perhaps_counted(stores: Sequence[Store], sources: Sequence[Source]) ->
     unnamed = [
         store
         for store, source in zip(stores, sources, strict=True)
-        if store.kind != "dataset" and any(e.for_release and not e.run_id for e in source.entries)
+        if store.kind != "dataset" and any(e.counts and not e.run_id for e in source.entries)
     ]
     notes = []
     for dataset in (store for store in stores if store.kind == "dataset" and unnamed):
@@ -229,9 +229,7 @@ def _copies(stores: Sequence[Store], sources: Sequence[Source]) -> list[str]:
 def _describe_shared(original: Source, copy: Source) -> str:
     """What the ledgers of two copies of a dataset share, in words."""
     if any(
-        e.for_release and not e.run_id and (e.epsilon or e.delta)
-        for e in original.entries
-        if e.kind != "budget"
+        e.counts and not e.run_id and (e.epsilon or e.delta) for e in original.entries if e.kind != "budget"
     ):
         return (
             "what was spent before the copy was made counts twice where its line has no id of the run, so the sum is "

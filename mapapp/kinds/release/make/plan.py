@@ -25,6 +25,7 @@ from mapapp.answers.promise.lone_worker import stay_text, true_tract_text
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.base.certificate import Certificate
 from mapapp.kinds.base.compared_homes import Places
+from mapapp.kinds.base.count_exposure import CountExposure, count_exposure
 from mapapp.kinds.base.geography import Ints
 from mapapp.kinds.base.inputs import Inputs
 from mapapp.kinds.base.plain_measures import PlainMeasures, plain_measures
@@ -45,7 +46,13 @@ from mapapp.kinds.release.choose.setting_choice import (
 )
 from mapapp.kinds.release.make.batch import ThreadRunner
 from mapapp.kinds.release.make.certified_weights import certify_weights
-from mapapp.kinds.release.make.run import ReleaseSizes, claimed_certificate, prepared_source, promise_line
+from mapapp.kinds.release.make.run import (
+    ReleaseSizes,
+    claimed_certificate,
+    prepared_source,
+    promise_line,
+    status_lines,
+)
 from mapapp.kinds.release.make.support import build_support
 
 # The measures that a planner understands, to be expected of a setting: from public data alone.
@@ -63,6 +70,10 @@ _COMMON_ERROR: Final = 1.0
 
 Without this, cleaning would look perfect, because it takes noise out by the same model.
 """
+_CONFIDENTIAL: Final = (
+    "CONFIDENTIAL: all of this follows from numbers of jobs that nobody has declared public "
+    "(import --workers with --counts-are-public)"
+)
 _PLACING: Final = 20102  # any number: the same blocks in every run
 
 
@@ -137,12 +148,15 @@ class Plan:
     plain : PlainMeasures
         What a planner would see, from the same homes.
     sizes : ReleaseSizes
+    counts : CountExposure
+        What follows from the numbers of workers that it would show exactly.
     """
 
     certificate: Certificate
     expected: dict[str, float]
     plain: PlainMeasures
     sizes: ReleaseSizes
+    counts: CountExposure
 
     def to_dict(self) -> dict[str, object]:
         """Plain values for `--json`."""
@@ -152,6 +166,7 @@ class Plan:
             "expected": self.expected,
             "expected_plain": self.plain.to_dict(),
             **self.sizes.to_dict(),
+            "exact_counts": self.counts.to_dict(),
         }
 
     def lines(self) -> list[str]:
@@ -163,6 +178,7 @@ class Plan:
         shown = "" if tract is None else f"; expected chance of the true home tract: {tract}"
         expected = expected_line(self.expected) if self.expected else "not known where points are dropped"
         return [
+            *([] if self.counts.is_public else [_CONFIDENTIAL]),
             f"dry run: {sizes.n_workers:,} workers of {sizes.n_synthesizers:,} synthesizers; "
             "nothing was spent or drawn",
             f"  promise          {promise_line(self.certificate)}",
@@ -171,7 +187,8 @@ class Plan:
             f"  expected error   {expected}; on homes simulated from public data:",
             *[f"    {name:<15}{text}" for name, text in self.plain.lines()],
             f"  lone worker      {lone}{shown}",
-            f"  status           {self.certificate['status']}",
+            *self.counts.lines(),
+            *status_lines(self.certificate),
         ]
 
 
@@ -217,4 +234,5 @@ def plan_synthesis(
         expected=expected_of(public, *setting) if facts is None else expected_by_choice(facts),
         plain=expected_plain(public, Places.read(dataset), *setting),
         sizes=ReleaseSizes.of(source.workplaces, certified),
+        counts=count_exposure(source.store, source.geography, source.workplaces),
     )

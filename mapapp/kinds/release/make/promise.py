@@ -16,7 +16,14 @@ from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.json_objects import JsonObject
 from geodata.store.store import Store
-from mapapp.kinds.base.certificate import BLOCK_MARGINS_CAVEAT, MARGINS_CAVEAT, Row, public_hashes
+from mapapp.answers.promise.shown_counts import counts_caveat
+from mapapp.kinds.base.certificate import (
+    BLOCK_MARGINS_CAVEAT,
+    MARGINS_CAVEAT,
+    UNIT_GIVEN_COUNTS,
+    Row,
+    public_hashes,
+)
 from mapapp.kinds.base.inputs import WorkplaceCounts
 from mapapp.kinds.release.certificate.certificate import build_certificate, certificate_rows, merge_rows
 from mapapp.kinds.release.make.certified_weights import (
@@ -167,12 +174,19 @@ def make_certificate(
         versions=versions,
     )
     certificate["caveats"] = list(_caveats(certificate["caveats"], store, parameters))
+    certificate |= _claims_of_counts(store, certificate["caveats"])
     if "last_release" in prior.facts:
         certificate["caveats"].append(LAST_RELEASE_CAVEAT)
     failed = [item["name"] for item in certificate["preconditions"] if not item["holds"]]
     if failed and not parameters.replication:
         raise CertificateError(f"a precondition does not hold: {'; '.join(failed)}; nothing is promised")
     return certificate
+
+
+def _claims_of_counts(store: Store, caveats: Sequence[str]) -> JsonObject:
+    """What a certificate says of exact numbers of workers where they come from worker records."""
+    caveat = counts_caveat(store.manifest)
+    return {} if caveat is None else {"unit_of_protection": UNIT_GIVEN_COUNTS, "caveats": [*caveats, caveat]}
 
 
 def _caveats(caveats: Sequence[str], store: Store, parameters: SynthesisParameters) -> Iterator[str]:

@@ -17,7 +17,14 @@ from geodata.store.store import Store, StoreWriter, refuse_existing, store_diges
 from mapapp.answers.claims import as_json
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
 from mapapp.base.progress import Report, silent
-from mapapp.kinds.base.certificate import FOR_RELEASE, RUN_ID, TEST_KEY_REASON, Certificate, new_run_id
+from mapapp.kinds.base.certificate import (
+    FOR_RELEASE,
+    RUN_ID,
+    TEST_KEY_REASON,
+    Certificate,
+    are_liftable,
+    new_run_id,
+)
 from mapapp.kinds.base.geography import Workplaces, copy_public_tables, read_geography, read_workplaces
 from mapapp.kinds.base.ledger import Ledger
 from mapapp.kinds.base.ledger_entry import LedgerEntry, promised_amounts
@@ -26,6 +33,7 @@ from mapapp.kinds.base.overlapping_publications import (
     confidential_hashes,
     publications_beside,
 )
+from mapapp.kinds.base.public_counts import reasons_of_counts
 from mapapp.kinds.base.residents_only import open_dataset, reasons_of_homes
 from mapapp.kinds.cluster.client import cluster_client
 from mapapp.kinds.cluster.dask_types import Client
@@ -123,7 +131,6 @@ class Outcome:
 
     def lines(self) -> list[str]:
         """Sentences for a person."""
-        values = self.to_dict()
         sizes = self.sizes
         return [
             f"{self.release}: {sizes.n_workers:,} synthetic workers from {sizes.n_synthesizers:,} synthesizers",
@@ -131,7 +138,7 @@ class Outcome:
             sizes.support_line(),
             *design_lines(self.certificate),
             *last_release_lines(self.certificate["construction"]),
-            f"  status           {values['status']}",
+            *status_lines(self.certificate),
             f"  release digest   {self.digest}",
             f"                   {PUBLISH_DIGEST_NOTE}",
         ]
@@ -141,6 +148,18 @@ def promise_line(certificate: Certificate) -> str:
     """What a certificate promises, in a line."""
     final, delta = (certificate[name]["value"] for name in ("epsilon_final", "delta"))
     return f"epsilon_final {final:.3f}, delta {delta:g} ({_grounds(certificate)})"
+
+
+def status_lines(certificate: Certificate) -> list[str]:
+    """Whether a release may be published, why not, and that it is charged all the same where it is."""
+    reasons = certificate["status_reasons"]
+    why = f": {'; '.join(reasons)}" if reasons else ""
+    lines = [f"  status           {certificate['status']}{why}"]
+    if are_liftable(reasons):
+        lines.append(
+            "                   charged in full all the same: it may be published once this reason no longer holds"
+        )
+    return lines
 
 
 def _grounds(certificate: Certificate) -> str:
@@ -327,7 +346,11 @@ def claimed_certificate(
         source.privacy,
         source.parameters,
         confidential_inputs=confidential_hashes(dataset),
-        reasons=(*([TEST_KEY_REASON] if is_test else []), *reasons_of_homes(dataset.manifest)),
+        reasons=(
+            *([TEST_KEY_REASON] if is_test else []),
+            *reasons_of_homes(dataset.manifest),
+            *reasons_of_counts(dataset.manifest),
+        ),
         design=design,
     )
 
@@ -342,8 +365,8 @@ def _claim_beside(
     dataset: Store, certificate: Certificate, entries: tuple[LedgerEntry, ...], given: Sequence[Path]
 ) -> JsonObject:
     """Claims about publications beside the release; UsageError if the ledger has one that was not given."""
-    is_public = certificate["status"] == FOR_RELEASE
-    beside = publications_beside(dataset, "release", entries if is_public else (), given)
+    counts = certificate["status"] == FOR_RELEASE or are_liftable(certificate["status_reasons"])
+    beside = publications_beside(dataset, "release", entries if counts else (), given)
     return {"beside": as_json(beside), "beside_in_words": beside_in_words(beside, "release")}
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from engine.suppression.sum_tree import DecidedTree
 from engine.suppression.suppressed import share_delta
+from geodata.store.public_counts import COUNTS_ARE_PUBLIC
 from geodata.store.schema import GEOGRAPHY
 from geodata.store.store import Store
 from mapapp.answers.claims import BesideClaim, ExactNumber
@@ -44,6 +45,10 @@ DOES_NOT_PROMISE: Final = (
     "It does not account for a synthetic release, or any other publication, of the same jobs.",
     "Numbers of people by workplace, age, earnings, and industry are public; nothing is claimed about what they give "
     "away.",
+)
+_COUNTS_OF_RECORDS: Final = (
+    "Numbers of people by workplace, age, earnings, and industry are shown exactly; nothing is claimed about what they "
+    "give away."
 )
 _PRIOR_DECLARED: Final = (
     "Where the prior comes from cannot be checked: the publisher declares it. If it was fitted to the jobs of the "
@@ -91,6 +96,9 @@ def make_table_certificate(
     beside : sequence of BesideClaim
         From `publications_beside`.
     """
+    not_promised = [*DOES_NOT_PROMISE]
+    if COUNTS_ARE_PUBLIC in store.manifest:
+        not_promised[-1] = _COUNTS_OF_RECORDS
     more = [_PRIOR_DECLARED] if prior.origin != "release" else []
     more += [_SAMPLED] if promise.decide == "sampled" else []
     n_decisions = len(forest)
@@ -113,7 +121,7 @@ def make_table_certificate(
         tables=[spec.claim() for spec in forest.specs],
         prior=msgspec.structs.replace(prior, smoothing=smoothing[0] if len(smoothing) == 1 else smoothing),
         breach=_breach_claim(forest, decided),
-        does_not_promise=[*DOES_NOT_PROMISE, *more],
+        does_not_promise=[*not_promised, *more],
         public_inputs=public_hashes(store, GEOGRAPHY),
         confidential_inputs=KeyedHashes(**confidential_inputs),
         versions=software_versions(),

@@ -36,6 +36,7 @@ from mapapp.answers.tables.certificate import (
 from mapapp.kinds.base.certificate import UNREADABLE, CertificateCheck
 from mapapp.kinds.base.certificate_comparison import compare_again
 from mapapp.kinds.base.overlapping_publications import check_beside
+from mapapp.kinds.base.public_counts import reasons_of_counts
 from mapapp.kinds.base.publication_check import (
     check_facts,
     check_files,
@@ -318,6 +319,7 @@ def _check_claims(
         reasons=[
             *([TEST_KEY_REASON] if TEST_KEY_REASON in stated.status_reasons else []),
             *reasons_of_homes(table.manifest),
+            *reasons_of_counts(table.manifest),
         ],
         confidential_inputs=as_json(stated.confidential_inputs),
         beside=stated.beside,

@@ -214,8 +214,8 @@ def table_chapters(table: ServedTable) -> list[Chapter]:
                 "not give the first away. The totals, the stars, and the rule together often do give it away. Here the "
                 "stars are placed without looking at the counts below them.",
                 (
-                    "How many people are in each cell is public. The prior, from an earlier year or another source, "
-                    "says what share of them to expect in the count.",
+                    "How many people are in each cell is shown exactly. The prior, from an earlier year or another "
+                    "source, says what share of them to expect in the count.",
                     "For each cell, the safe interval has the counts that change no belief about any one of its people "
                     "by more than the promise allows.",
                     "The chance that the count falls outside that interval is worked out from the prior and from what "
