@@ -207,7 +207,7 @@ def _import_published(
         "notes": [*made.facts.get("notes", []), *_list_notes(certificate)],
     }
     lines = [
-        f"{counts}: {made.facts['title']}, {made.facts['n_jobs']:,} jobs, as published by {publisher_name}",
+        f"{counts}: {_title_and_jobs(made.facts)}, as published by {publisher_name}",
         *(f"  read      {source.file}: {source.role}, {source.checksum}" for source in certificate.sources),
         *(f"  not read  {path.name}: {why}" for path, why in unused.items()),
         *(f"  note      {note}" for note in [*made.facts.get("notes", []), *_list_notes(certificate)]),
@@ -361,12 +361,19 @@ def _assigned_lines(assigned: JsonObject | None) -> list[str]:
     ]
 
 
+def _title_and_jobs(facts: JsonObject) -> str:
+    """Return the title of what was imported, and how many jobs of which type it has."""
+    from mapapp.answers.publication import jobs_of_type
+
+    return f"{facts['title']}, {facts['n_jobs']:,} {jobs_of_type(str(facts.get('job_type') or ''))}"
+
+
 def _summary(
     dataset: Path, facts: JsonObject, unused: dict[Path, str], earlier: list[Path]
 ) -> tuple[dict[str, object], list[str]]:
     """Return the result of an import, as data and as text lines."""
     shown_facts = {name: value for name, value in facts.items() if name != "commitment_key"}
-    lines = [f"{dataset}: {facts['title']}, {facts['n_jobs']:,} jobs"]
+    lines = [f"{dataset}: {_title_and_jobs(facts)}"]
     lines += [f"  read      {source['file']}: {source['role']}" for source in facts["sources"]]
     lines += [f"  not read  {path.name}: {why}" for path, why in unused.items()]
     elsewhere = {state: n for state, n in facts["elsewhere"].items() if n}

@@ -96,7 +96,7 @@ def write_answers(
 def readme(provenance: Origin, notes: Iterable[str]) -> str:
     """The text of a README for formats that cannot store their origin."""
     lines = [*provenance.lines(), "", *(f"- {note}" for note in notes)]
-    return "\n".join([f"Exported from a CommuteMap {provenance.publication}.", "", *lines]) + "\n"
+    return "\n".join([f"Exported from {provenance.publication}.", "", *lines]) + "\n"
 
 
 def sidecar(provenance: Origin, notes: Iterable[str] = ()) -> str:
