@@ -74,9 +74,36 @@ RELEASED: Final[tuple[StoreKind, ...]] = ("release", "records", "published")
 """Publications that answer every analysis: synthetic jobs, synthetic worker records, and published counts."""
 
 
-def title_with_year(title: str, year: str) -> str:
-    """Title of a dataset or publication as pages show it: its year follows, unless the title has it already."""
-    return title if not year or year in title else f"{title}, {year}"
+ALL_JOBS: Final = "JT00"
+_JOBS: Final = {
+    ALL_JOBS: "jobs",
+    "JT01": "primary jobs",
+    "JT02": "private jobs",
+    "JT03": "primary private jobs",
+    "JT04": "federal jobs",
+    "JT05": "primary federal jobs",
+}
+"""What LODES calls its job types. A primary job is the one that paid a person most, so each person has one."""
+
+
+def jobs_of_type(job_type: str) -> str:
+    """Return which jobs a job type of LODES has, such as "private jobs"; "jobs" for another code, or none."""
+    return _JOBS.get(job_type, _JOBS[ALL_JOBS])
+
+
+def job_type_in_words(job_type: str) -> str:
+    """Return a job type with its meaning, such as "JT02 (private jobs)"; another code, or none, as it is."""
+    return f"{job_type} ({jobs_of_type(job_type)})" if job_type in _JOBS else job_type
+
+
+def full_title(title: str, year: str, job_type: str = "") -> str:
+    """Return the title of a dataset or publication as pages show it, such as "Rhode Island, 2019, private jobs".
+
+    The year and the jobs follow, unless the title has them already; that all jobs are in it goes without saying.
+    """
+    dated = title if not year or year in title else f"{title}, {year}"
+    jobs = jobs_of_type(job_type)
+    return dated if jobs == _JOBS[ALL_JOBS] or jobs in title.lower() else f"{dated}, {jobs}"
 
 
 def open_publication(path: str | os.PathLike[str], *kinds: StoreKind) -> Store:

@@ -36,21 +36,38 @@ if TYPE_CHECKING:
 
     AnyQuestion = Question | Questions
 
-_FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson", "gpkg", "shp", "kml")
+_FORMATS: Final = (
+    "text",
+    "json",
+    "csv",
+    "xlsx",
+    "parquet",
+    "feather",
+    "geojson",
+    "geoparquet",
+    "gpkg",
+    "shp",
+    "kml",
+)
 NOT_ASKED: Final = {"table": None, "change": False, "over_years": False, "wide": False}
 """Values of the options that `ask` lacks, because the sentence says these things."""
 _SUFFIXES: Final = {
     ".json": "json",
     ".csv": "csv",
     ".xlsx": "xlsx",
+    ".parquet": "parquet",
+    ".feather": "feather",
     ".geojson": "geojson",
+    ".geoparquet": "geoparquet",
     ".gpkg": "gpkg",
     ".zip": "shp",
     ".kml": "kml",
     ".txt": "text",
 }
-_FILES: Final = ("xlsx", "gpkg", "shp", "kml")
-_SHAPED: Final = ("geojson", "gpkg", "shp", "kml")
+_FILES: Final = ("xlsx", "parquet", "feather", "geoparquet", "gpkg", "shp", "kml")
+_BINARY: Final = ("xlsx", "parquet", "feather")
+_SHAPED: Final = ("geojson", "geoparquet", "gpkg", "shp", "kml")
+_OF_ONE_TABLE: Final = ("csv", "parquet", "feather")
 _OF_SEVERAL: Final = ("change", "over_years")
 """Options that put the answers of several releases side by side."""
 _TEXT_ROWS: Final = 10
@@ -68,7 +85,7 @@ def output_options(function: Function) -> Function:
         "form",
         type=click.Choice(_FORMATS),
         default=None,
-        help="Output format.  [default: (from the suffix of --output, else text)]",
+        help="Output format.  [default: (from the suffix of --output; text without one)]",
     )
     return form(as_json(output(function)))
 
@@ -103,7 +120,7 @@ def output_options(function: Function) -> Function:
 @click.option(
     "--table",
     default=None,
-    help="Table to write as CSV: one of the answer's tables, or numbers (one row per answer).",
+    help="Table to write as CSV, Parquet, or Feather: one of the answer's tables, or numbers (one row per answer).",
 )
 @click.option(
     "--wide",
@@ -143,7 +160,7 @@ def write_answers(form: str, opened: list[Release], questions: AnyQuestion, opti
     if form in _SHAPED and output is not None:
         _write_shapes(form, output, opened, questions, options)
     else:
-        with whole_file(output, binary=form == "xlsx") as stream:
+        with whole_file(output, binary=form in _BINARY) as stream:
             _write(form, stream, opened, questions, options)
         if form == "csv" and output is not None:
             _write_sources(_metadata_path(output), opened)
@@ -159,21 +176,33 @@ def form_of(options: Options) -> str:
             raise UsageError(f"--json and --format {form} conflict; give one of them")
         form = "json"
     if form is None:
-        form = _SUFFIXES.get(output.suffix.lower(), "text") if output is not None else "text"
+        form = "text" if output is None else _form_of_suffix(output)
     if form in _FILES and output is None:
         raise UsageError(f"--format {form} needs a file; name one with --output")
-    if options["table"] is not None and form != "csv":
-        raise UsageError(f"--table chooses a table for CSV; {form} has every table")
+    if options["table"] is not None and form not in _OF_ONE_TABLE:
+        raise UsageError(f"--table chooses a table for csv, parquet, or feather; {form} has every table")
     if options["wide"]:
         _check_wide(form, options)
     for name in _OF_SEVERAL:
         if form in _SHAPED and options[name]:
             raise UsageError(
-                f"{_option_name(name)} cannot be written as {form}; write text, csv, xlsx, or json"
+                f"{_option_name(name)} cannot be written as {form}; write text, csv, xlsx, parquet, feather, or json"
             )
     if form == "csv" and output is not None:
         _check_free(_metadata_path(output))
     return str(form)
+
+
+def _form_of_suffix(output: Path) -> str:
+    """Return the format that a file name means; text without a suffix."""
+    suffix = output.suffix.lower()
+    if suffix == ".shp":
+        raise UsageError(f"{output}: a Shapefile is several files; name the .zip that will hold them all")
+    if suffix and suffix not in _SUFFIXES:
+        raise UsageError(
+            f"{output}: no format has the suffix {suffix[:20]}; choose {', '.join(_SUFFIXES)}, or add --format"
+        )
+    return _SUFFIXES.get(suffix, "text")
 
 
 def _check_wide(form: str, options: Options) -> None:
@@ -241,6 +270,10 @@ def _write(
             click.echo(f"note: {left_out}", err=True)
     elif form == "csv":
         answer_files.write_csv(_tables(releases, questions, options), stream)
+    elif form in ("parquet", "feather"):
+        from mapapp.show.exports.arrow_files import write_tables
+
+        write_tables(_tables(releases, questions, options), form, stream, sources)
     elif form == "geojson":
         from mapapp.show.exports.answers import answer_layer
         from mapapp.show.exports.text_files import write_geojson

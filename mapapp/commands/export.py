@@ -24,8 +24,8 @@ _FORMS = ("lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points", "pa
     "--layer",
     "layers",
     multiple=True,
-    help="Layer of units to write with their counts: county, tract, stplc, block, …, or all (except block). Repeatable."
-    "  [default: (state, county, tract)]",
+    help="Layer of units to write with their counts, by its key or an everyday word: county, town, tract, block, …, or "
+    "all (except block). Repeatable.  [default: (state, county, tract)]",
 )
 @click.option(
     "--with",

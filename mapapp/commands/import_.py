@@ -221,7 +221,7 @@ def _import_published(
         "notes": [*made.facts.get("notes", []), *_list_notes(certificate)],
     }
     lines = [
-        f"{counts}: {made.facts['title']}, {made.facts['n_jobs']:,} jobs, as published by {publisher_name}",
+        f"{counts}: {_title_and_jobs(made.facts)}, as published by {publisher_name}",
         *(f"  read      {source.file}: {source.role}, {source.checksum}" for source in certificate.sources),
         *(f"  not read  {path.name}: {why}" for path, why in unused.items()),
         *(f"  note      {note}" for note in [*made.facts.get("notes", []), *_list_notes(certificate)]),
@@ -391,6 +391,7 @@ def _assigned_lines(assigned: JsonObject | None) -> list[str]:
     ]
 
 
+<<<<<<< HEAD
 def _undeclared_lines(facts: JsonObject) -> list[str]:
     """What follows if nobody has said that the counts of worker records are public."""
     from geodata.store.public_counts import COUNTS_ARE_PUBLIC
@@ -402,6 +403,13 @@ def _undeclared_lines(facts: JsonObject) -> list[str]:
         "exactly, and they are confidential. If they have been published, import again with --counts-are-public. "
         "Records do not show them"
     ]
+=======
+def _title_and_jobs(facts: JsonObject) -> str:
+    """Return the title of what was imported, and how many jobs of which type it has."""
+    from mapapp.answers.publication import jobs_of_type
+
+    return f"{facts['title']}, {facts['n_jobs']:,} {jobs_of_type(str(facts.get('job_type') or ''))}"
+>>>>>>> s34
 
 
 def _summary(
@@ -409,7 +417,7 @@ def _summary(
 ) -> tuple[dict[str, object], list[str]]:
     """Return the result of an import, as data and as text lines."""
     shown_facts = {name: value for name, value in facts.items() if name != "commitment_key"}
-    lines = [f"{dataset}: {facts['title']}, {facts['n_jobs']:,} jobs"]
+    lines = [f"{dataset}: {_title_and_jobs(facts)}"]
     lines += [f"  read      {source['file']}: {source['role']}" for source in facts["sources"]]
     lines += [f"  not read  {path.name}: {why}" for path, why in unused.items()]
     elsewhere = {state: n for state, n in facts["elsewhere"].items() if n}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import math
 import re
+import shutil
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -82,6 +85,33 @@ def test_every_answer_begins_with_sentences_that_read_well(release: Release) -> 
             assert sentence.endswith("."), sentence
             assert sentence[0] == sentence[0].upper(), sentence
             assert not WRONG.search(sentence), sentence
+
+
+@pytest.mark.parametrize(
+    ("job_type", "jobs"), [("JT01", "primary job"), ("JT02", "private job"), ("JT05", "primary federal job")]
+)
+def test_sentences_on_some_jobs_count_jobs_and_not_people(
+    release: Release, tmp_path: Path, job_type: str, jobs: str
+) -> None:
+    """Private jobs that are called people, of whom one with two jobs counts twice; or a title that says all jobs."""
+    path = Path(shutil.copytree(release.store.path, tmp_path / "r"))
+    manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+    (path / "manifest.json").write_text(json.dumps(manifest | {"job_type": job_type}))
+    some = open_release(path)
+    assert some.title == f"{release.title}, {jobs}s"
+    answers = every_answer(some)
+    answers += [some.with_errors(answer, 12) for answer in answers[::5]]
+    for answer in answers:
+        sentences = findings(answer)
+        assert jobs in sentences[0] or re.match("No one|There are", sentences[0]), sentences
+        for sentence in sentences:
+            assert not WRONG.search(sentence), sentence
+            assert not re.search(r"\d people\b", sentence), sentence
+    answer = some.inflow_outflow(largest(some, "county", 1)[0])
+    risen = dataclasses.replace(
+        answer, inflow=dataclasses.replace(answer.inflow, value=answer.inflow.value + 9)
+    )
+    assert f"counts 9 more {jobs}s held by people who" in findings(change(answer, risen))[0]
 
 
 @pytest.mark.parametrize("of", ["destinations", "inflow_outflow", "profile", "paired", "flow_matrix"])

@@ -9,7 +9,9 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import geopandas
 import pandas
+import pyarrow.dataset
 import pytest
 import shapely
 
@@ -246,6 +248,54 @@ def test_geojson_has_outlines_and_flows(
     assert shapely.area(shapely.from_geojson(json.dumps(one["geometry"]))) == pytest.approx(0.02)
 
 
+@pytest.mark.parametrize(("options", "ask"), ASKS, ids=[options[0] for options, _ in ASKS])
+def test_columns_of_parquet_and_feather_are_those_of_the_table(
+    paths: list[Path], release: Release, tmp_path: Path, options: list[str], ask: Any
+) -> None:
+    """A suffix that wrote text, codes that became numbers, or an origin that is lost."""
+    answer = release.with_errors(ask(release), 10)
+    name, table = next(iter(answer.tables().items()))
+    for suffix, read in ((".parquet", pandas.read_parquet), (".feather", pandas.read_feather)):
+        file = tmp_path / f"m{suffix}"
+        assert run(["analyze", str(paths[0]), "--analysis", *options, "-o", str(file), "-q"]) == 0
+        written = read(file)
+        for column in table.columns:
+            assert written[column].isna().tolist() == table[column].isna().tolist()
+            assert written[column].dropna().tolist() == table[column].dropna().tolist(), (name, column)
+        metadata = pyarrow.dataset.dataset(file, format=suffix[1:]).schema.metadata
+        (source,) = json.loads(metadata[b"PANDAS_ATTRS"])["sources"]
+        assert source["release_sha256"] == release.digest
+
+
+def test_several_answers_are_one_parquet_file(paths: list[Path], tmp_path: Path) -> None:
+    """Answers after the first that are lost, also of a second release, and other bytes each time."""
+    asked = ["analyze", *map(str, paths), "--analysis", "inflow-outflow", "--each", "county", "--table"]
+    files = [tmp_path / name for name in ("a.csv", "a.parquet", "b.parquet")]
+    for file in files:
+        assert run([*asked, "numbers", "-o", str(file), "-q"]) == 0
+    text, frame = pandas.read_csv(files[0]), pandas.read_parquet(files[1])
+    assert frame["area"].tolist() == text["area"].tolist()
+    assert frame["inflow"].tolist() == text["inflow"].tolist()
+    assert len(frame.attrs["sources"]) == 2
+    assert files[1].read_bytes() == files[2].read_bytes()
+
+
+def test_geoparquet_has_the_rows_and_shapes_of_geojson(paths: list[Path], tmp_path: Path) -> None:
+    """A file that no reader of GeoParquet opens, and shapes beside other rows than theirs."""
+    files = [tmp_path / name for name in ("a.geojson", "a.geoparquet")]
+    asked = ["analyze", str(paths[0]), "--analysis", "comparison", "--layer", "tract"]
+    for file in files:
+        assert run([*asked, "-o", str(file), "-q"]) == 0
+    text, frame = geopandas.read_file(files[0]), geopandas.read_parquet(files[1])
+    assert frame["unit_id"].tolist() == text["unit_id"].tolist()
+    assert frame["workers"].tolist() == text["workers"].tolist()
+    assert frame.crs.to_epsg() == 4326
+    assert frame.geometry.isna().tolist() == text.geometry.isna().tolist()
+    pairs = zip(frame.geometry.dropna(), text.geometry.dropna(), strict=True)
+    assert all(shape.symmetric_difference(rounded).area < 1e-6 for shape, rounded in pairs)
+    assert frame.attrs["sources"][0]["status"] == "for release"
+
+
 def test_an_area_from_a_file(
     paths: list[Path], release: Release, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -327,7 +377,10 @@ def test_files_are_complete_and_never_overwritten(paths: list[Path], tmp_path: P
         (["profile", "--home-area", "county:10001"], "do not apply to profile"),
         (["profile", "--change"], "at least two releases"),
         (["profile", "--format", "xlsx"], "needs a file"),
-        (["profile", "--table", "bands"], "chooses a table for CSV"),
+        (["profile", "--table", "bands"], "chooses a table for csv, parquet, or feather"),
+        (["profile", "-o", "/tmp/none/m.parquets"], "no format has the suffix .parquets; choose .json, .csv"),
+        (["profile", "-o", "/tmp/none/m.shp"], "name the .zip that will hold them all"),
+        (["profile", "--format", "feather"], "needs a file"),
         (
             ["profile", "--table", "nonsense", "--format", "csv"],
             "Area profile has bands, segments, margins, numbers",

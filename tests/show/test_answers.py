@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas
+import pyarrow.parquet
 import pytest
 import shapely
 
@@ -82,6 +83,9 @@ def rows_of(form: str, file: Path, layer: str) -> list[dict[str, Any]]:
         return reading.shapefile_rows(file, layer)[0]
     if form == "kml":
         return [dict(fields) for fields, _ in reading.kml_rows(file).get(layer, [])]
+    if form == "geoparquet":
+        rows = pyarrow.parquet.read_table(file).drop(["geometry"]).to_pylist()
+        return list(rows)
     return [each["properties"] for each in json.loads(file.read_text(encoding="utf-8"))["features"]]
 
 

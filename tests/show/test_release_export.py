@@ -210,6 +210,15 @@ def test_points_as_text(demo_release: Path, tmp_path: Path) -> None:
     assert (segment == points["segment"]).all()
 
 
+def test_layers_go_by_everyday_words(demo_release: Path, tmp_path: Path) -> None:
+    """Words that `analyze --layer` takes and `export --layer` refuses, and a layer that is written twice."""
+    words = ["towns", "Cities", "place", "counties", "usual"]
+    export_release(demo_release, "csv", tmp_path / "x", layers=words)
+    usual = Release.open(demo_release).areas.usual.of("work")
+    expected = {f"{level}.csv" for level in ("ctycsub", "stplc", "county", usual)}
+    assert {file.name for file in (tmp_path / "x").glob("*.csv")} == expected
+
+
 def test_every_layer_and_single_blocks(demo_release: Path, tmp_path: Path) -> None:
     export_release(demo_release, "geojson", tmp_path / "x", layers=["all", "block"])
     release = Release.open(demo_release)
@@ -227,6 +236,11 @@ def test_what_does_not_fit_is_refused(demo_release: Path, demo_dataset: Path, tm
     assert "no such folder" in refused("export", demo_release, tmp_path / "a" / "b", "--to", "csv")
     assert "already exists" in refused("export", demo_release, tmp_path, "--to", "csv")
     assert "--layer and --with" in refused("export", demo_release, out, "--to", "lodes", "--layer", "tract")
+    for name in ("x.parquet", "x.shp", "x.kml"):
+        said = refused("export", demo_release, tmp_path / name, "--to", "gpkg")
+        assert (
+            f"--to gpkg does not write {name[1:]}; name a folder, or a file name that ends in .gpkg" in said
+        )
     assert "--date applies only to" in refused(
         "export", demo_release, out, "--to", "csv", "--date", "2020-01-01"
     )

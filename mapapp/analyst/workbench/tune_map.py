@@ -21,7 +21,7 @@ from mapapp.analyst.workbench.figures import Feature
 from mapapp.analyst.workbench.panels import before_cleaning, percent
 from mapapp.analyst.workbench.results import MeasuredSetting
 from mapapp.answers.areas.areas import Areas
-from mapapp.answers.publication import title_with_year
+from mapapp.answers.publication import full_title
 from mapapp.base.result_cache import ResultCache
 from mapapp.explore import web_app
 from mapapp.show.content import camera, map_layers, palette
@@ -58,7 +58,8 @@ class PublicGeography:
     def title(self) -> str:
         """Name of the dataset for people, with the year."""
         manifest = self.store.manifest
-        return title_with_year(str(manifest.get("title") or "dataset"), str(manifest.get("year") or ""))
+        facts = (str(manifest.get(name) or "") for name in ("year", "job_type"))
+        return full_title(str(manifest.get("title") or "dataset"), *facts)
 
     @property
     def covered_states(self) -> list[str]:

@@ -29,7 +29,7 @@ from mapapp.answers.analyses.measures import Number, Row
 from mapapp.answers.analyses.place_characteristics import AreaCounts, add_cautions
 from mapapp.answers.analyses.results import Result
 from mapapp.answers.areas.layer_units import LayerUnits
-from mapapp.answers.findings.words import EVERYWHERE, capital, first_spoken, share_text, where
+from mapapp.answers.findings.words import EVERYWHERE, capital, counted_jobs, first_spoken, share_text, where
 from mapapp.base.errors import UsageError
 from mapapp.question.filters import CHARACTERISTICS
 
@@ -200,10 +200,10 @@ def class_phrase(answer: Characteristics) -> str:
 
 def jobs_words(answer: Characteristics) -> str:
     """Return which jobs an answer is about, such as "jobs in Warwick" or "jobs of people who live in Warwick"."""
-    place = where(answer.about)
+    place, jobs = where(answer.about), counted_jobs(answer.about) or "jobs"
     if answer.about.side == "work":
-        return "jobs" if place == EVERYWHERE else f"jobs {place}"
-    return "jobs of residents" if place == EVERYWHERE else f"jobs of people who live {place}"
+        return jobs if place == EVERYWHERE else f"{jobs} {place}"
+    return f"{jobs} of residents" if place == EVERYWHERE else f"{jobs} of people who live {place}"
 
 
 def _findings(answer: Characteristics) -> tuple[str, ...]:

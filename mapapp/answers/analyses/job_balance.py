@@ -34,7 +34,16 @@ from mapapp.answers.areas.areas import Areas
 from mapapp.answers.areas.layer_units import LayerUnits
 from mapapp.answers.commutes.flows import Flows
 from mapapp.answers.commutes.pick import Blocks, Pick
-from mapapp.answers.findings.words import EVERYWHERE, amount, and_work, covered_in, first_spoken, where
+from mapapp.answers.findings.words import (
+    EVERYWHERE,
+    amount,
+    and_work,
+    counted_jobs,
+    covered_in,
+    first_spoken,
+    subject,
+    where,
+)
 from mapapp.question.filters import Filters
 
 LEAST_RESIDENTS: Final = 10
@@ -218,9 +227,10 @@ def _findings(result: JobBalance) -> tuple[str, ...]:
     those = f" for people in the chosen groups ({about.filters})" if about.filters else ""
     verb = "is" if jobs.shown == 1 else "are"
     there = "" if place == covered_in(about) else " there"
-    living = f"{residents.people}{' in these groups' * bool(those)} live{residents.s}{there}"
+    living = f"{subject(residents, about, ' in these groups' * bool(those))} live{residents.s}{there}"
     living += and_work(about, place, residents.s)
-    first = f"There {verb} {jobs.of('job', 'jobs')}{those} {place}, and {living}"
+    noun = counted_jobs(about) or "jobs"
+    first = f"There {verb} {jobs.of(noun[:-1], noun)}{those} {place}, and {living}"
     per_resident = (
         "" if ratio.value is None else f": {words.ratio(ratio.value)} jobs for each resident worker"
     )

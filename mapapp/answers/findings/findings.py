@@ -20,6 +20,7 @@ from mapapp.answers.findings.words import (
     and_work,
     capital,
     covered_in,
+    people_who,
     spoken_names,
     where,
     where_of,
@@ -107,8 +108,8 @@ def _people(answer: Result) -> str:
     if not clause:
         here = where(about)
         if about.area_side == "work" or here == EVERYWHERE:
-            return f"people{those} who work {here}"
-        return f"people{those} who live {here}{and_work(about, here)}"
+            return f"{people_who(about, those)} work {here}"
+        return f"{people_who(about, those)} live {here}{and_work(about, here)}"
     ends = dict(zip(("home", "work"), _ends(answer), strict=True))
     if ends["home"] == EVERYWHERE:
         clause = _WORK_THERE
@@ -116,7 +117,7 @@ def _people(answer: Result) -> str:
     for name, place in {"here": here, **ends}.items():
         clause = clause.replace(f"in {{{name}}}", place)
     clause = clause.replace("{covered}", covered_in(about))
-    return f"people{those} who {clause.replace('{s}', '')}"
+    return f"{people_who(about, those)} {clause.replace('{s}', '')}"
 
 
 def _ends(answer: Result) -> tuple[str, str]:

@@ -33,18 +33,23 @@ from mapapp.answers.findings.words import (
     EVERYWHERE,
     LEAST_WORKERS,
     N_RANKED,
+    Amount,
     Ranked,
     amount,
     amount_of,
     and_work,
     capital,
+    counted_jobs,
     covered_in,
     first_spoken,
     is_tied,
+    next_subject,
+    people_who,
     rank_rows,
     ranked_of,
     ranking,
     share_text,
+    subject,
     where,
     where_of,
 )
@@ -78,7 +83,7 @@ def of_profile(answer: AreaProfile) -> Sentences:
     """Return how many people there are, and what most of them are."""
     return _some(
         _who_is_there(answer, answer.workers),
-        *_who_they_are(answer.bands, answer.workers.value),
+        *_who_they_are(answer.bands, answer.workers.value, counted_jobs(answer.about)),
         _largest_segment(answer),
     )
 
@@ -86,7 +91,10 @@ def of_profile(answer: AreaProfile) -> Sentences:
 def of_comparison(answer: AreaComparison) -> Sentences:
     """Return how many people there are, and the units with the most of them."""
     rows = _units(answer.units)
-    what = {"work": "jobs", "home": "resident workers"}[answer.about.area_side]
+    jobs = counted_jobs(answer.about)
+    what = {"work": jobs or "jobs", "home": f"{jobs} of residents" if jobs else "resident workers"}[
+        answer.about.area_side
+    ]
     most = f"the places with the most {'of them' if answer.about.filters else what}"
     return _some(
         _who_is_there(answer, answer.workers),
@@ -126,42 +134,50 @@ def of_distance_direction(answer: DistanceDirection) -> Sentences:
 
 def of_inflow_outflow(answer: InflowOutflow) -> Sentences:
     """Return how many people come in, go out, and stay, and which way most of them go."""
-    here, those = where(answer.about), _those(answer)
+    about, here, those = answer.about, where(answer.about), _those(answer)
     come, go, stay = (amount(number) for number in (answer.inflow, answer.outflow, answer.stay))
     if not (come.shown or go.shown or stay.shown):
         return (f"No one{those} lives or works {here}.",)
     if here == EVERYWHERE:
-        return (f"{capital(stay.people)}{those} work{stay.s} {here}, wherever they live{stay.error}.",)
+        return (
+            f"{capital(subject(stay, about, those))} work{stay.s} {here}, wherever they live{stay.error}.",
+        )
     again = here if len(here) <= _LONGEST_AGAIN else "there"
-    first = (
-        f"{capital(come.people)}{those} come{come.s} to work {here} and live{come.s} elsewhere{come.error}."
-    )
+    who = capital(subject(come, about, those))
+    first = f"{who} come{come.s} to work {here} and live{come.s} elsewhere{come.error}."
     both = f"live{stay.s} and work{stay.s} there{stay.error}."
     if here == covered_in(answer.about):  # of those who go out, none is in the release
-        return (first, f"{capital(stay.people)} both {both}")
+        return (first, f"{capital(subject(stay, about))} both {both}")
     elsewhere = f"elsewhere {covered_in(answer.about)}"
     return (
         first,
-        f"{capital(go.people)} live{go.s} {again} and work{go.s} {elsewhere}{go.error}, and {stay.they} both {both}",
+        f"{capital(subject(go, about))} live{go.s} {again} and work{go.s} {elsewhere}{go.error}, and "
+        f"{next_subject(stay, about)} both {both}",
         _net(answer),
     )
 
 
 def _net(answer: InflowOutflow) -> str:
-    net = answer.net_inflow
+    net, jobs = answer.net_inflow, counted_jobs(answer.about)
     apart = amount_of(abs(net.value), net.expected_error)
     stay = ""
     if answer.stay_of_living is not None and answer.living.value >= LEAST_WORKERS:
         share = share_text(answer.stay.value, answer.living.value, answer.stay.expected_error)
         # The sentence before says where these residents work; a phone has to show the number below, too.
-        stay = f"; {share} of these residents stay" if answer.stay.value else ""
+        those = "the jobs of these residents are there" if jobs else "these residents stay"
+        stay = f"; {share} of {those}" if answer.stay.value else ""
     if not net.value or is_tied(Ranked("", abs(net.value), net.expected_error), Ranked("", 0, 0.0)):
         whole = "Equally many people come in and go out"
+        if jobs:
+            whole = f"As many {jobs} are held by people who come in as by people who go out"
         if net.expected_error:
             whole = "The two flows cannot be told apart in size"
         return f"{whole}{stay}."
     more, less = ("come in", "go out") if net.value > 0 else ("go out", "come in")
-    return f"More people {more} than {less}, by {apart.text}{apart.error}{stay}."
+    most = f"More people {more} than {less}"
+    if jobs:
+        most = f"More {jobs} are held by people who {more} than by people who {less}"
+    return f"{most}, by {apart.text}{apart.error}{stay}."
 
 
 def of_paired(answer: PairedAreas) -> Sentences:
@@ -170,12 +186,12 @@ def of_paired(answer: PairedAreas) -> Sentences:
     there, here = where_of(answer.home_area, home), where_of(answer.work_area, work)
     n, count = amount(answer.workers), answer.workers
     lives = "anywhere" if there == EVERYWHERE else there
-    first = f"{capital(n.people)}{_those(answer)} live{n.s} {lives} and work{n.s} {here}{n.error}."
+    first = f"{_subject(answer, n)} live{n.s} {lives} and work{n.s} {here}{n.error}."
     if not _is_large(count):
         return (first,)
     of_living = share_text(count.value, answer.living.value, count.expected_error)
     of_employed = share_text(count.value, answer.employed.value, count.expected_error)
-    people = f"the people{_of_groups(answer)} who"
+    people = f"the {people_who(answer.about, _of_groups(answer))}"
     parts = [f"{of_employed} of {people} work {here}"]
     if here != covered_in(answer.about):  # otherwise they are all of those whom the release counts
         parts.insert(0, f"{of_living} of {people} live {there}{and_work(answer.about, there)}")
@@ -191,7 +207,7 @@ def of_flow_matrix(answer: FlowMatrix) -> Sentences:
     homes = _places(answer.homes, answer.home_layer, there)
     works = _places(answer.works, answer.work_layer, here)
     homes += "," * (", or" in homes)
-    first = f"{capital(n.people)}{_those(answer)} live{n.s} in {homes} and work{n.s} in {works}{n.error}."
+    first = f"{_subject(answer, n)} live{n.s} in {homes} and work{n.s} in {works}{n.error}."
     if not _is_large(answer.workers):
         return (first,) if answer.workers.value else ("No one is in this matrix.",)
     cells = answer.cells[(answer.cells["home_kind"] == "unit") & (answer.cells["work_kind"] == "unit")]
@@ -227,6 +243,11 @@ def _is_large(workers: Number) -> bool:
     return workers.value >= LEAST_WORKERS
 
 
+def _subject(answer: Result, n: Amount) -> str:
+    """Return the subject of the sentence that an answer begins with."""
+    return capital(subject(n, answer.about, _those(answer)))
+
+
 def _those(answer: Result) -> str:
     """Return which people the answer is about, to follow their number; empty for all."""
     return f" in the chosen groups ({answer.about.filters})" if answer.about.filters else ""
@@ -244,7 +265,7 @@ def _who_is_there(answer: Result, workers: Number, more: str = "") -> str:
         verb, end = "work", ", wherever they live"
     elif side == "home":
         end = and_work(answer.about, here, n.s)
-    return f"{capital(n.people)}{_those(answer)} {verb}{n.s} {here}{end}{n.error}{more}."
+    return f"{_subject(answer, n)} {verb}{n.s} {here}{end}{n.error}{more}."
 
 
 def _outside(answer: Destinations, own: pandas.DataFrame) -> str:
@@ -308,7 +329,7 @@ def _not_in_a_unit(answer: Destinations) -> str:
     return f"Another {' and '.join(parts)}." if parts else ""
 
 
-def _who_they_are(bands: pandas.DataFrame, n: int) -> Sentences:
+def _who_they_are(bands: pandas.DataFrame, n: int, jobs: str) -> Sentences:
     """Return the largest band of each characteristic, with those that another band may equal."""
     if n < LEAST_WORKERS:
         return ()
@@ -326,7 +347,7 @@ def _who_they_are(bands: pandas.DataFrame, n: int) -> Sentences:
     if not parts:
         return ()
     doubt = f"; {list_names(unclear)} cannot be told apart in size" if unclear else ""
-    return (f"Of these people, {list_names(parts)}{doubt}.",)
+    return (f"{'Counted by jobs, of' if jobs else 'Of'} these people, {list_names(parts)}{doubt}.",)
 
 
 def _largest_segment(answer: AreaProfile) -> str:

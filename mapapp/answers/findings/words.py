@@ -14,6 +14,7 @@ from geodata.text import list_names
 from mapapp.answers.analyses.about import About
 from mapapp.answers.analyses.measures import Number
 from mapapp.answers.areas.unit_names import name_parts, shorter_names, spoken_name
+from mapapp.answers.publication import ALL_JOBS, is_published, jobs_of_type
 from mapapp.question.area_text import Box, Circle, Corridor, Everything, Shape, Step, Unit, parse_area
 
 EVERYWHERE: Final = "in the area that is covered here"
@@ -70,14 +71,56 @@ class Amount:
         return self.of("person", "people") if self.shown else "no one"
 
     @property
-    def they(self) -> str:
-        """The amount as a subject if the sentence before has already mentioned people."""
-        return self.text if self.shown else "no one"
-
-    @property
     def s(self) -> str:
         """The ending of a regular verb whose subject is these people."""
         return "s" if self.shown < 2 else ""
+
+
+def counted_jobs(about: About) -> str:
+    """Return what an answer counts if that is jobs, such as "private jobs"; empty if it counts people.
+
+    Published counts are of jobs, so a person with two jobs counts twice. A release has one worker for each job.
+    """
+    is_some = about.job_type not in ("", ALL_JOBS)
+    is_counted = is_some or (bool(about.job_type) and is_published(about.promise))
+    return jobs_of_type(about.job_type) if is_counted else ""
+
+
+def subject(n: Amount, about: About, those: str = "") -> str:
+    """Return the subject of a sentence on people, whose verb follows, such as "about 9,000 people".
+
+    Where jobs are counted, it is "about 9,000 private jobs are held by people who".
+
+    Parameters
+    ----------
+    n : Amount
+    about : About
+        Of the answer.
+    those : str
+        Which groups are meant, after a space; empty for all.
+    """
+    jobs = counted_jobs(about)
+    if not jobs:
+        return f"{n.people}{those}"
+    verb = "are" if n.shown > 1 else "is"
+    return f"{n.of(jobs.removesuffix('s'), jobs) if n.shown else f'no {jobs[:-1]}'}{those} {verb} held by {_holders(n)}"
+
+
+def next_subject(n: Amount, about: About) -> str:
+    """Return the subject of a clause that follows a sentence of :func:`subject` after "and"."""
+    if counted_jobs(about):
+        return f"{n.text if n.shown else 'none'} by {_holders(n)}"
+    return n.text if n.shown else "no one"
+
+
+def _holders(n: Amount) -> str:
+    return ("anyone who", "someone who", "people who")[min(n.shown, 2)]
+
+
+def people_who(about: About, those: str = "") -> str:
+    """Return whom a number or a share is of, before a verb: "people who", or "private jobs held by people who"."""
+    jobs = counted_jobs(about)
+    return f"{jobs}{those} held by people who" if jobs else f"people{those} who"
 
 
 def amount(number: Number) -> Amount:

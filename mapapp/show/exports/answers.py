@@ -17,14 +17,20 @@ from mapapp.answers.analyses.entries import entry_of
 from mapapp.answers.analyses.results import NUMBERS, Change, FlowMatrix, Result
 from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
-from mapapp.show.exports.layer import Geometry, Layer, Part, fields_of, in_parts
+from mapapp.show.exports.layer import NOTHING, Geometry, Layer, Part, fields_of, in_parts
 from mapapp.show.exports.provenance import Origin, Provenance
 from mapapp.show.files.answers import main_table, table_of
 
-SHAPED: Final = ("geojson", "gpkg", "shp", "kml")
+SHAPED: Final = ("geojson", "gpkg", "shp", "kml", "geoparquet")
 """Formats with geometries."""
 
-SUFFIXES: Final = {"geojson": ".geojson", "gpkg": ".gpkg", "shp": ".zip", "kml": ".kml"}
+SUFFIXES: Final = {
+    "geojson": ".geojson",
+    "gpkg": ".gpkg",
+    "shp": ".zip",
+    "kml": ".kml",
+    "geoparquet": ".geoparquet",
+}
 
 
 def answer_layer(release: Release, results: Iterable[Result]) -> Layer:
@@ -40,7 +46,7 @@ def answer_layer(release: Release, results: Iterable[Result]) -> Layer:
     answers = iter(results)
     first = next(answers, None)
     if first is None:
-        raise UsageError("nothing to write: the area has no unit of that layer; choose another layer or area")
+        raise UsageError(NOTHING)
     if isinstance(first, Change):
         raise UsageError("a change has no shapes; write csv, xlsx or json instead")
     parts = chain(_parts(release, first), (part for answer in answers for part in _parts(release, answer)))
@@ -75,6 +81,10 @@ def write_answers(
     elif form == "shp":
         text = readme(provenance, [layer.title])
         gdal_files.write_shapefiles([layer], provenance, file, readme=text, report=report)
+    elif form == "geoparquet":
+        from mapapp.show.exports.arrow_files import write_geoparquet
+
+        write_geoparquet(layer, provenance, file, report=report)
     else:
         with file.open("w", encoding="utf-8") as stream:
             if form == "kml":
@@ -86,7 +96,7 @@ def write_answers(
 def readme(provenance: Origin, notes: Iterable[str]) -> str:
     """The text of a README for formats that cannot store their origin."""
     lines = [*provenance.lines(), "", *(f"- {note}" for note in notes)]
-    return "\n".join([f"Exported from a CommuteMap {provenance.publication}.", "", *lines]) + "\n"
+    return "\n".join([f"Exported from {provenance.publication}.", "", *lines]) + "\n"
 
 
 def sidecar(provenance: Origin, notes: Iterable[str] = ()) -> str:

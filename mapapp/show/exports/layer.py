@@ -20,6 +20,8 @@ from geodata.progress import Progress
 Shapes = Sequence[shapely.Geometry | None] | npt.NDArray[np.object_]
 Kind = Literal["text", "whole", "number", "flag"]
 Geometry = Literal["MultiPolygon", "Point", "LineString", "MultiLineString"]
+NOTHING: Final = "nothing to write: the area has no unit of that layer; choose another layer or area"
+"""Why a question about several areas has no answer that a file could hold."""
 ARROW: Final[dict[str, pyarrow.DataType]] = {
     "text": pyarrow.string(),
     "whole": pyarrow.int64(),

@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import ClassVar, Final, Protocol
+from typing import Final, Protocol
 
 from geodata.store.store import Store, sha256_of, store_digest
 from mapapp.answers import words
-from mapapp.answers.publication import CERTIFICATE, DIGEST_NOTE, is_published
+from mapapp.answers.publication import ALL_JOBS, CERTIFICATE, DIGEST_NOTE, is_published, jobs_of_type
 
-_SYNTHETIC: Final = "synthetic workers: no record is a real person"
+_SYNTHETIC: Final = "synthetic workers{in_jobs}: no record is a real person"
 _PUBLISHED: Final = (
-    "jobs as their publisher published them; only the positions of dots within blocks are drawn"
+    "{jobs} as their publisher published them; only the positions of dots within blocks are drawn"
 )
+_KINDS: Final = {"records": "worker records", "published": "published counts"}
+"""What publications other than releases are called."""
 
 
 class Origin(Protocol):
     """The publication that a file comes from, in words."""
 
-    publication: ClassVar[str]
-    """What it is called: "release" or "table"."""
+    @property
+    def publication(self) -> str:
+        """What it is called, with its article: "a CommuteMap release"."""
+        ...
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, in reading order."""
@@ -38,6 +42,8 @@ class Provenance:
 
     Attributes
     ----------
+    kind : str
+        "release", "records", or "published".
     what : str
         What the rows count.
     publisher : str
@@ -60,7 +66,7 @@ class Provenance:
         Name and version of the program that wrote the export.
     """
 
-    publication: ClassVar[str] = "release"
+    kind: str
     what: str
     publisher: str
     title: str
@@ -84,7 +90,8 @@ class Provenance:
         vintage = facts.get("vintage")
         vintage = vintage if isinstance(vintage, dict) else {}
         return cls(
-            what=_PUBLISHED if is_published(certificate) else _SYNTHETIC,
+            kind=store.kind,
+            what=_what(certificate, str(facts.get("job_type") or "")),
             publisher=_publisher(certificate),
             title=str(facts.get("title") or store.path.name),
             year=str(facts.get("year") or ""),
@@ -101,8 +108,13 @@ class Provenance:
             program=f"CommuteMap {version('commutemap')}",
         )
 
+    @property
+    def publication(self) -> str:
+        """What the publication is called, with its article."""
+        return f"CommuteMap {_KINDS[self.kind]}" if self.kind in _KINDS else "a CommuteMap release"
+
     def to_dict(self) -> dict[str, object]:
-        """Plain values, in reading order."""
+        """Plain values, in reading order; the names are the same for every kind of publication."""
         return {
             "what": self.what,
             "publisher": self.publisher,
@@ -127,8 +139,17 @@ class Provenance:
         return readable_texts(self.to_dict())
 
     def lines(self) -> list[str]:
-        """The same as lines of text."""
-        return [f"{name}: {value}" for name, value in self.texts().items()]
+        """The same as lines of text, which call the publication what it is."""
+        kind = _KINDS.get(self.kind, "release")
+        return [f"{name.replace('release', kind)}: {value}" for name, value in self.texts().items()]
+
+
+def _what(certificate: Mapping[str, object], job_type: str) -> str:
+    """Return what the rows count, and which jobs if these are not all jobs."""
+    jobs = jobs_of_type(job_type)
+    if is_published(certificate):
+        return _PUBLISHED.format(jobs=jobs)
+    return _SYNTHETIC.format(in_jobs="" if jobs == jobs_of_type(ALL_JOBS) else f" in {jobs}")
 
 
 def _publisher(certificate: Mapping[str, object]) -> str:

@@ -19,6 +19,7 @@ import pyarrow.parquet
 
 from geodata.progress import Progress, silent, yield_in_order
 from geodata.store.store import Store
+from mapapp.answers.areas.levels import level_named
 from mapapp.answers.certificate_reader import read_certificate
 from mapapp.answers.commutes.attributes import Attributes, attributes_of
 from mapapp.answers.commutes.prepared import attribute_columns
@@ -27,6 +28,7 @@ from mapapp.answers.records.words import NO_PERSON
 from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.base.whole_files import new_place
+from mapapp.question.fields import USUAL
 from mapapp.show.exports.answers import readme, sidecar
 from mapapp.show.exports.layer import Kind, Layer, arrow_column, safe_name
 from mapapp.show.exports.lodes import write_lodes
@@ -147,6 +149,12 @@ FORMS: Final[tuple[Form, ...]] = tuple(form for form in get_args(Form) if form !
 ONE_FILE: Final[dict[str, str]] = {"gpkg": ".gpkg", "shp": ".zip", "kml": ".kml", "xlsx": ".xlsx"}
 """Suffixes of formats that hold several layers and their provenance in one file."""
 
+_OF_FILES: Final = (
+    *ONE_FILE.values(),
+    *(".shp", ".csv", ".json", ".geojson", ".parquet", ".geoparquet", ".feather", ".txt", ".pdf", ".html"),
+)
+"""Suffixes that nobody gives a folder."""
+
 LAYERS: Final = ("state", "county", "tract")
 WRITING_POINTS: Final = "writing points"
 _DECIMALS: Final = 6  # of a degree; coordinates are kept with about seven digits
@@ -196,8 +204,8 @@ def export_release(
     target : Path
         A new folder, or a new file with the suffix of `ONE_FILE`.
     layers : sequence of str
-        Geographic layers whose units are written with their counts; "all" for every layer except blocks. Not for
-        "lodes" and "points".
+        Geographic layers whose units are written with their counts, by their keys or everyday words; "all" for every
+        layer except blocks. Not for "lodes" and "points".
     more : sequence of {"points", "flows", "basemap"}
         Adds a point for each worker's home and workplace, a line for each pair of blocks, or water, roads, rails, and
         landmarks as far as the release has them.
@@ -215,7 +223,7 @@ def export_release(
     """
     if form not in get_args(Form):
         raise UsageError(f"--to {form}: choose {', '.join(FORMS)}")
-    as_file = bool(target.suffix) and target.suffix.lower() == ONE_FILE.get(form)
+    as_file = _is_file(target, form)
     with new_place(target, folder=not as_file) as place:
         store = open_publication(release, *RELEASED)
         provenance = Provenance.of(store)
@@ -233,6 +241,15 @@ def export_release(
             _write_texts(place, provenance, notes)
         files = {file.name: file.stat().st_size for file in ([place] if as_file else sorted(place.iterdir()))}
     return Exported(path=target, files=files, notes=tuple(said))
+
+
+def _is_file(target: Path, form: Form) -> bool:
+    """Return whether the target is one file; refuse a name that promises another format than is written."""
+    suffix, own = target.suffix.lower(), ONE_FILE.get(form)
+    if suffix in _OF_FILES and suffix != own:
+        one_file = f", or a file name that ends in {own}" if own else ""
+        raise UsageError(f"{target}: --to {form} does not write {suffix}; name a folder{one_file}")
+    return suffix == own
 
 
 def _write_parquet(
@@ -258,8 +275,12 @@ def _layers(
     if form == "xlsx" and "flows" in more:
         raise UsageError("--with flows: the flows do not fit in a sheet; write csv or gpkg instead")
     release = Release(store, report=report)
-    known = list(release.areas.columns)
-    wanted = [level for name in names for level in (known if name == "all" else [name])]
+    known, usual = list(release.areas.columns), release.areas.usual
+    wanted = [
+        usual.of("work") if level == USUAL else level
+        for name in names
+        for level in (known if name == "all" else [level_named(name)])
+    ]
     layers = [unit_layer(release, level) for level in dict.fromkeys(wanted)]
     if "points" in more:
         layers += [point_layer(store, "home"), point_layer(store, "work")]

@@ -28,6 +28,7 @@ from mapapp.answers.analyses.measures import Miles, Number, Ratio
 from mapapp.answers.analyses.results import NUMBERS, Change, Result
 from mapapp.answers.errors.error_marks import EXCEEDS_COLUMN, error_exceeds, mark_exceeding
 from mapapp.answers.findings.findings import findings
+from mapapp.answers.publication import job_type_in_words
 from mapapp.base.errors import UsageError
 from mapapp.show.exports.provenance import Provenance
 from mapapp.show.exports.spreadsheet import CREATED, MAX_CELL, MAX_SHEET_ROWS, WORKBOOK, harmless, write_cell
@@ -373,7 +374,7 @@ def _about_table(result: Result, about_grid: str) -> pandas.DataFrame:
         "title": about.title,
         "release": about.release,
         "version": about.version,
-        "job type": about.job_type,
+        "job type": job_type_in_words(about.job_type),
         "workers": about.filters or "all",
         "blocks in the area": about.n_blocks,
         "blocks cut by the border": about.n_edge_blocks,

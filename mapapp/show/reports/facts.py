@@ -9,7 +9,7 @@ from geodata.text import list_names
 from mapapp.answers import words
 from mapapp.answers.errors.typical_errors import typical_errors
 from mapapp.answers.promise.method import chapters, exactness
-from mapapp.answers.publication import DIGEST_NOTE, is_of_records, is_published
+from mapapp.answers.publication import DIGEST_NOTE, is_of_records, is_published, job_type_in_words
 from mapapp.answers.published.words import source_rows
 from mapapp.answers.records.words import promised_rows
 from mapapp.answers.release import Release
@@ -71,7 +71,7 @@ def _provenance(release: Release) -> tuple[tuple[str, str], ...]:
     rows = {
         kind: release.title,
         "Year": release.year,
-        "Jobs": release.job_type,
+        "Jobs": job_type_in_words(release.job_type),
         "Sources": "; ".join(str(name) for name in named if name),
         "Geographic vintage": ", ".join(f"{name} {value}" for name, value in vintage.items())
         if isinstance(vintage, dict)

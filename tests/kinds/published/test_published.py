@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pandas
 import pytest
 
@@ -29,6 +30,7 @@ from mapapp.base.errors import UsageError
 from mapapp.kinds.published.make.recheck import check_published
 from mapapp.kinds.published.make.run import declared_publisher, import_published
 from mapapp.question.filters import Filters
+from mapapp.show.exports.release_export import export_release
 from tests.commands.running import refused, run_here
 from tests.geodata import samples
 
@@ -51,6 +53,32 @@ def counts(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def opened(counts: Path) -> Release:
     return Release.open(counts)
+
+
+@pytest.mark.parametrize(("job_type", "jobs"), [("JT01", "primary jobs"), ("JT02", "private jobs")])
+def test_counts_of_some_jobs_say_which(folder: Path, tmp_path: Path, job_type: str, jobs: str) -> None:
+    """Primary or private jobs that are called all jobs, or people, in the title, a sentence, or a file."""
+    sources = Path(shutil.copytree(folder, tmp_path / "sources"))
+    for file in sources.glob("*_JT00_*"):
+        file.rename(file.with_name(file.name.replace("JT00", job_type)))
+    path = tmp_path / "ri.published"
+    done = run_here("import", path, "--from", sources, "--published", "--title", "Rhode Island")
+    assert done.code == 0, done.err
+    assert f"{jobs}, as published by" in done.out
+    counts = Release.open(path)
+    assert counts.title == f"Rhode Island, 2019, {jobs}"
+    answer = counts.profile()
+    assert f"{answer.workers.value:,} {jobs} are held by people who work" in findings(answer)[0].lower()
+    assert findings(answer)[1].startswith("Counted by jobs, of these people, ")
+    export_release(path, "csv", tmp_path / "out", layers=["county"])
+    text = (tmp_path / "out" / "README.txt").read_text(encoding="utf-8")
+    assert text.startswith("Exported from CommuteMap published counts.")
+    assert f"what: {jobs} as their publisher published them" in text
+    assert "release" not in text.partition("digest note")[0]
+    file = tmp_path / "m.xlsx"
+    assert run_here("analyze", path, "--analysis", "profile", "-o", file).code == 0
+    cells = [cell.value for row in openpyxl.load_workbook(file)["about"].iter_rows() for cell in row]
+    assert f"{job_type} ({jobs})" in cells
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import ClassVar, Final, Self
+from typing import Final, Self
 
 from geodata.store.store import sha256_of
 from mapapp.answers.publication import CERTIFICATE, DIGEST_NOTE
@@ -37,7 +37,6 @@ class TableProvenance:
         Name and version of the program that wrote the file.
     """
 
-    publication: ClassVar[str] = "table"
     title: str
     year: str
     job_type: str
@@ -67,6 +66,11 @@ class TableProvenance:
             delta=str(published.promise.delta),
             program=f"CommuteMap {version('commutemap')}",
         )
+
+    @property
+    def publication(self) -> str:
+        """What the publication is called, with its article."""
+        return "a CommuteMap table"
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, in reading order."""

@@ -8,7 +8,7 @@ from typing import IO, Final
 
 import numpy
 
-from mapapp.answers.publication import DIGEST_NOTE
+from mapapp.answers.publication import DIGEST_NOTE, job_type_in_words
 from mapapp.answers.words import may_be_released, why_not_for_release
 from mapapp.base.progress import Report as Progress
 from mapapp.base.progress import silent
@@ -315,7 +315,7 @@ def _source(served: ServedTable) -> Source:
     provenance = {
         "Table": served.title,
         "Year": published.year,
-        "Jobs": str(published.facts.get("job_type") or ""),
+        "Jobs": job_type_in_words(str(published.facts.get("job_type") or "")),
         "Table digest (SHA-256)": digests.table_sha256,
         "What the digest is for": DIGEST_NOTE,
         "Certificate (SHA-256)": digests.certificate_sha256,
