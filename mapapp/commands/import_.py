@@ -391,7 +391,6 @@ def _assigned_lines(assigned: JsonObject | None) -> list[str]:
     ]
 
 
-<<<<<<< HEAD
 def _undeclared_lines(facts: JsonObject) -> list[str]:
     """What follows if nobody has said that the counts of worker records are public."""
     from geodata.store.public_counts import COUNTS_ARE_PUBLIC
@@ -403,13 +402,13 @@ def _undeclared_lines(facts: JsonObject) -> list[str]:
         "exactly, and they are confidential. If they have been published, import again with --counts-are-public. "
         "Records do not show them"
     ]
-=======
+
+
 def _title_and_jobs(facts: JsonObject) -> str:
     """Return the title of what was imported, and how many jobs of which type it has."""
     from mapapp.answers.publication import jobs_of_type
 
     return f"{facts['title']}, {facts['n_jobs']:,} {jobs_of_type(str(facts.get('job_type') or ''))}"
->>>>>>> s34
 
 
 def _summary(
