@@ -26,8 +26,10 @@
   let sent = 0; // number of the newest choice that was sent
   let waiting = []; // choices without an answer
   let own = null; // the address that the last answer led to
-  let entered = null; // what was typed into the search box and ended with Enter, until its results are here
-  let results = {}; // the latest results of the search box, and the text they are of
+  const SEARCHES = ["search", "center"]; // boxes whose entries the server finds
+  const LACKS = { search: "area-said", center: "circle-said" }; // where it is said that nothing has such a name
+  let entered = null; // { box, text }: typed into one of them and ended with Enter, until its results are here
+  const results = {}; // the latest results of each box, and the text they are of
   let movedBy = "other";
   const set = {}; // what each control was set to, by the page or by the visitor
   const places = {}; // the latest settings of controls from the server
@@ -149,8 +151,8 @@
   // Entries of menus that do not depend on the address alone.
   function offer(given) {
     const { of, ...menus } = given ?? {};
-    if (menus.search) results = { of, entries: menus.search };
-    if (entered !== null && of === entered) take();
+    for (const box of SEARCHES) if (menus[box]) results[box] = { of, entries: menus[box] };
+    takeEntered();
     if (menus.center) menus.center = withPlace(menus.center);
     for (const [name, entries] of Object.entries(menus)) {
       offered[name] = entries;
@@ -198,16 +200,17 @@
     if (add) addNext(add);
     if (choice) act(choice.startsWith("{") ? { ...JSON.parse(choice), ...fieldsBeside(button) } : choice, 1);
   });
-  // Enter in a field of a chip applies it, and in the search box takes the first result.
+  // Enter in a field of a chip applies it, and in a search box takes the first result.
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     event.target.closest?.("[data-edit]")?.parentElement.querySelector("[data-choice]").click();
-    if (event.target.id === "center") keepPlace(event.target);
-    if (event.target.id !== "search" || isChoosing(event.target)) return;
-    entered = event.target.value.trim() || null;
-    if (entered !== null && results.of === entered) take();
+    const { id: box, value } = event.target;
+    if (!SEARCHES.includes(box) || isChoosing(event.target)) return;
+    if (box === "center" && keepPlace(event.target)) return;
+    entered = value.trim() ? { box, text: value.trim() } : null;
+    takeEntered();
   }, { capture: true });
-  document.addEventListener("input", ({ target }) => target.id === "search" && (entered = null));
+  document.addEventListener("input", ({ target }) => SEARCHES.includes(target.id) && (entered = null));
   // Before the box itself hears of it, and clears its text.
   document.addEventListener("focusout", ({ target }) => target.id === "center" && keepPlace(target), { capture: true });
 
@@ -217,19 +220,24 @@
     return Boolean(list?.querySelector("[data-combobox-selected]"));
   };
 
-  // The first result of the search box becomes its value, which is a choice (`choose`). Escape closes the list of results.
-  function take() {
+  // The first result of what was entered becomes the value of its box; in the search box that is a choice (`choose`).
+  // Escape closes the list of results.
+  function takeEntered() {
+    if (!entered || results[entered.box]?.of !== entered.text) return;
+    const { box } = entered;
+    const { entries: data } = results[box];
     entered = null;
-    const { entries: data } = results;
-    const [first] = data.flatMap(({ items }) => items);
-    if (!first) return setProps("area-said", { children: props("search")?.nothingFoundMessage ?? "" });
-    setProps("search", { data, value: first.value });
-    document.getElementById("search")?.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+    const [first] = data.flatMap(({ items }) => items ?? []);
+    if (!first) return setProps(LACKS[box], { children: props(box)?.nothingFoundMessage ?? "" });
+    setProps(box, { data, value: first.value });
+    document.getElementById(box)?.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
   }
 
   // Typed coordinates stay in the box of a circle's middle. It would otherwise clear a text that is no entry of its menu.
   function keepPlace({ value }) {
-    if (PLACE.test(value)) setProps("center", { data: [entryOf(value.trim())], value: value.trim() });
+    const isPlace = PLACE.test(value);
+    if (isPlace) setProps("center", { data: [entryOf(value.trim())], value: value.trim() });
+    return isPlace;
   }
 
   const entryOf = (place) => ({ value: place, label: `Latitude, longitude ${place}` }); // as `area_controls.TYPED`

@@ -9,6 +9,7 @@
   const LEAST_WIDTH_PX = 0.9; // also in `flow_layer.js`
   const ERROR_AFTER_MS = 200; // that the pointer rests on a flow
   const TIP_GAP = 14;
+  const LEAST_RIM = 6; // of a circle that would hide a part of a name, pixels
   let shown = null; // what is on the map: { map, plot, url, look, data, layer, … }
 
   const mercator = (lon, lat) => [
@@ -135,6 +136,15 @@
     const { map, data } = shown;
     shown.spots ??= data.lon.map((lon, at) => map.project([lon, data.lat[at]]));
     return shown.spots;
+  }
+
+  // The boxes of circles that are large enough to hide a name, pixels.
+  function boxesOfCircles(map) {
+    if (shown?.map !== map || !shown.look || !shown.data) return [];
+    return spots().flatMap(({ x, y }, place) => {
+      const reach = rim(place);
+      return reach < LEAST_RIM ? [] : [[x - reach, y - reach, x + reach, y + reach]];
+    });
   }
 
   // The place whose circle is at a point, the smallest of several.
@@ -358,6 +368,7 @@
   Object.assign((window.commutemap ??= {}), {
     showFlows: show,
     flowsDrawn: isDrawn,
+    flowCircles: boxesOfCircles,
     tappedFlow: tapped,
     drawFlows: (data) => {
       Object.assign(shown, { data, spots: null });

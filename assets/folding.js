@@ -1,4 +1,4 @@
-// Cards that a visitor has folded stay folded: in the next answer, and on the next visit.
+// Cards that a visitor has folded stay folded, in the next answer and on the next visit; controls that open are in view.
 
 (() => {
   const KEY = "commutemap-folded";
@@ -35,6 +35,12 @@
       }
     }
   }).observe(document.documentElement, { childList: true, subtree: true });
+
+  // Controls that open below the edge of their panel come into view.
+  document.addEventListener("click", ({ target }) => {
+    const controls = target.closest?.(".more-controls > summary")?.parentElement;
+    if (controls) requestAnimationFrame(() => controls.open && controls.scrollIntoView({ block: "nearest" }));
+  });
 
   // Paper has no buttons, so everything is printed.
   window.addEventListener("beforeprint", () => {

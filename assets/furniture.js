@@ -83,8 +83,11 @@
     plot.on("plotly_afterplot", mark);
     plot.on("plotly_hover", ({ points }) => lightRow(points?.[0]?.location));
     plot.on("plotly_unhover", () => lightRow());
-    map.on("idle", () => stamp(plot));
-    map.on("idle", () => inkNames(map, wanted));
+    map.on("idle", () => {
+      draw(); // flows come after the map has moved
+      stamp(plot);
+      inkNames(map, wanted);
+    });
     again();
     mark();
   }
@@ -228,9 +231,11 @@
     const said = new Set();
     const isWide = map.getZoom() < WIDE_ZOOM;
     const states = wanted.filter(({ kind }) => kind.endsWith("state"));
+    const circles = window.commutemap.flowCircles(map);
     for (const one of isWide ? new Set([...states, ...wanted]) : wanted) {
-      const place = taken.length < most && !said.has(one.name) && placeOf(map, one, clientWidth, clientHeight);
-      const shown = place && !taken.some((other) => overlap(place, other));
+      const isFree = (place) => ![...taken, ...circles].some((other) => overlap(place, other));
+      const place = taken.length < most && !said.has(one.name) && placesOf(map, one, circles).find(isFree);
+      const shown = Boolean(place);
       if (shown) {
         taken.push(place);
         said.add(one.name);
@@ -264,14 +269,20 @@
     return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2] < DARK ? "light" : "dark";
   }
 
-  // The box of a name with a gap around it, in the map's pixels; nothing if it leaves the map or its unit.
-  function placeOf(map, one, clientWidth, clientHeight) {
+  // The boxes that a name may have, with a gap around it, in the map's pixels: where its unit is, and below and above the
+  // circles of flows there. Nothing if it leaves the map or its unit.
+  function placesOf(map, one, circles) {
+    const { clientWidth, clientHeight } = map.getContainer();
     const { x, y } = map.project(one.at);
-    if (x < 0 || y < 0 || x > clientWidth || y > clientHeight) return null;
+    if (x < 0 || y < 0 || x > clientWidth || y > clientHeight) return [];
     const [width, height] = sizeOf(one);
-    const place = [x - width / 2 - GAP, y - height / 2 - GAP, x + width / 2 + GAP, y + height / 2 + GAP];
-    const isInside = place[0] > 0 && place[1] > 0 && place[2] < clientWidth && place[3] < clientHeight;
-    return isInside && room(map, one) > width ? place : null;
+    if (room(map, one) <= width) return [];
+    const boxAt = (middle) => [x - width / 2 - GAP, middle - height / 2 - GAP, x + width / 2 + GAP, middle + height / 2 + GAP];
+    const own = boxAt(y);
+    const beside = circles.filter((circle) => overlap(own, circle)).flatMap(([, top, , bottom]) => {
+      return [bottom + height / 2 + GAP, top - height / 2 - GAP].map(boxAt);
+    });
+    return [own, ...beside].filter((box) => box[0] > 0 && box[1] > 0 && box[2] < clientWidth && box[3] < clientHeight);
   }
 
   // How wide a name may be, in pixels: it can be wider than its place.

@@ -105,6 +105,14 @@ def test_steps_apply_from_left_to_right(areas: Areas) -> None:
     assert name == "County 10001 without Old Harbour city within 4 mi around 42.100, -70.900"
 
 
+def test_rings_name_their_middle_once(areas: Areas) -> None:
+    """Finds a headline that repeats the coordinates of rings, or that calls circles elsewhere rings."""
+    rings = "circle:-70.9,42.1,1 ring:-70.9,42.1,1,2 ring:-70.9,42.1,2,5"
+    assert areas.select(rings).name == "1, 1 to 2, and 2 to 5 mi around 42.100, -70.900"
+    two = areas.select("circle:-70.9,42.1,1 circle:-71,42.1,1").name
+    assert two == "1 mi around 42.100, -70.900 and 1 mi around 42.100, -71.000"
+
+
 def test_a_block_is_in_an_area_if_its_internal_point_is(areas: Areas) -> None:
     places = areas.places
     chosen = areas.select("box:-71,42,-70.98,42.03")

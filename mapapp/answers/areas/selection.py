@@ -17,6 +17,7 @@ import shapely
 
 from geodata.geography import corridors
 from geodata.geography.distance import EARTH_RADIUS_MI, distance_mi, place_on_sphere
+from geodata.text import list_names
 from mapapp.answers.areas.box_index import Bounds
 from mapapp.answers.areas.outlines import Outlines
 from mapapp.answers.areas.units import ReleaseUnits
@@ -206,6 +207,8 @@ class Selection:
     def _name(self, steps: Sequence[Step]) -> str:
         words = {"+": " and ", "-": " without ", "&": " within "}
         shown = steps[:4]
+        if len(shown) > 1 and (rings := _ring_names(shown)):
+            return rings
         text = "".join(
             (words[step.sign] if place else {"-": "everything without "}.get(step.sign, ""))
             + (step.label or self._part_name(step.part))
@@ -219,12 +222,27 @@ class Selection:
         if isinstance(part, Units):
             return f"{len(part.units)} units, from {self._units.unit_name(part.units[0])}"
         if isinstance(part, Circle):
-            radii = f"{part.inner_mi:g} to {part.outer_mi:g}" if part.inner_mi else f"{part.outer_mi:g}"
-            return f"{radii} mi around {part.lat_deg:.3f}, {part.lon_deg:.3f}"
+            return f"{_radii(part)} mi around {part.lat_deg:.3f}, {part.lon_deg:.3f}"
         if isinstance(part, Corridor):
             of = "a drawn line" if isinstance(part.of, Line) else self._part_name(part.of)
             return f"{_NEAR}{part.miles:g} mile{'s' * (part.miles != 1)} of {of}"
         return {Box: "a drawn box", Shape: "a drawn shape", Everything: "everything"}[type(part)]
+
+
+def _radii(part: Circle) -> str:
+    return f"{part.inner_mi:g} to {part.outer_mi:g}" if part.inner_mi else f"{part.outer_mi:g}"
+
+
+def _ring_names(steps: Sequence[Step]) -> str:
+    """Return the name of rings around one place, which it names once; empty for other steps."""
+    rings = [
+        step.part
+        for step in steps
+        if step.sign == "+" and not step.label and isinstance(step.part, Circle)
+    ]
+    if len(rings) < len(steps) or len({(part.lon_deg, part.lat_deg) for part in rings}) > 1:
+        return ""
+    return f"{list_names([*map(_radii, rings)])} mi around {rings[0].lat_deg:.3f}, {rings[0].lon_deg:.3f}"
 
 
 def _leave_out(blocks: Blocks, left_out: Blocks) -> Blocks:

@@ -62,7 +62,8 @@ class Lines:
     n_between_grouped : int
         Number of flows between units of one group.
     least : int
-        Workers of the smallest flow that is wanted: the one asked for, or the smallest that is drawn.
+        Workers of the smallest flow that is wanted: the number asked for, or the smallest that is drawn, rounded down to
+        two digits.
     largest : int
         Workers of the largest flow between units that are not grouped, so that widths are the same at every zoom.
     largest_place : int
@@ -157,7 +158,7 @@ def lines(release: Release, question: SettledQuestion, least: int = 0, zoom: int
             total=flows.total,
             n_left_out=int((~is_drawn).sum()),
             n_between_grouped=int((~apart).sum()),
-            least=least or int(frame["workers"].min() if len(frame) else 1),
+            least=least or _two_digits(int(frame["workers"].min() if len(frame) else 1)),
             largest=flows.largest,
             largest_place=flows.largest_place,
             n_flows=len(flows.workers),
@@ -166,6 +167,12 @@ def lines(release: Release, question: SettledQuestion, least: int = 0, zoom: int
 
     level = None if zoom is None or zoom >= MAX_ZOOM else max(zoom, 0)
     return release.once(("lines", question, least, level), make)
+
+
+def _two_digits(n: int) -> int:
+    """Return a number rounded down to two digits, which reads better than the smallest of the largest flows itself."""
+    unit = int(10 ** max(len(str(n)) - 2, 0))
+    return n // unit * unit
 
 
 def error_of_line(

@@ -217,11 +217,12 @@ def _register_lookups(app: Dash, views: Views) -> None:
             area_controls.TYPED
         )  # the control adds the prefix of a chosen entry
         if events.place_of(typed):
-            return {"center": [{"value": typed, "label": area_controls.TYPED + typed}]}
-        matching_areas, is_guess = areas.search_or_guess(_cut_typed_text(text))
+            return {"center": [{"value": typed, "label": area_controls.TYPED + typed}], "of": typed.strip()}
+        matching_areas, is_guess = areas.search_or_guess(typed)
         if chosen and chosen in areas and chosen not in [area.key for area in matching_areas]:
             matching_areas.insert(0, areas[chosen])  # the chosen entry must stay in the list
-        return {"center": area_controls.search_options(matching_areas, is_guess=is_guess)}
+        options = area_controls.search_options(matching_areas, is_guess=is_guess)
+        return {"center": options, "of": typed.strip()}
 
 
 def _cut_typed_text(text: object) -> str:

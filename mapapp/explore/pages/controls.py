@@ -123,6 +123,10 @@ def controls(
             html.P(awaited_text(awaited), id="awaited", className="quiet small", role="status"),
             dcc.Interval(id="look-for-releases", interval=LOOK_FOR_RELEASES_MS, disabled=not awaited),
             _analysis(address.question),
+            html.Div(
+                select("against", "Compare with", address.against, other_releases(releases, address)),
+                id="field-against",
+            ),
             area_controls(menus["pick"]),
             _field("side", switch("side", "The chosen areas are", address.question.side, SIDES), hidden),
             _field("characteristic", attribute_menus.class_menu(address.question.characteristic), hidden),
@@ -133,10 +137,6 @@ def controls(
             _field("color", switch("color", "Color dots by", address.view.color, COLORS), hidden),
             _field("edges", html.Div([_edges(address.question), said("edges")]), hidden),
             _field("by", attribute_menus.by_menu(release, address.question.by), hidden),
-            html.Div(
-                select("against", "Compare with", address.against, other_releases(releases, address)),
-                id="field-against",
-            ),
             html.Details(
                 [
                     html.Summary(filters_label(release), id="filters-label"),
