@@ -304,6 +304,15 @@ class ErrorTerms:
         values : mapping of str to int
             How many values of each attribute it covers, for the attributes that restrict it.
         """
+        square = self._squared_error(count, values)
+        return None if square is None else math.sqrt(square)
+
+    def _squared_error(self, count: int, values: Mapping[str, int]) -> float | None:
+        """Return the squared error of a count: between that of so many cells and that of all values of an attribute.
+
+        Errors of cells are not independent: those of all values of an attribute add up to the error of their total,
+        whose term is that of the other attributes.
+        """
         wanted = frozenset(values)
         term = next(
             (term for term in self._terms if term.is_covered and wanted.issubset(term.attributes)), None
@@ -311,4 +320,15 @@ class ErrorTerms:
         if term is None:
             return None
         more = [self._sizes.get(name, 1) for name in term.attributes if name not in wanted]
-        return term.error(count, math.prod(values.values()) * math.prod(more))
+        of_cells = term.squared_error(count, math.prod(values.values()) * math.prod(more))
+        part, name = max(((self._part(name, n), name) for name, n in values.items()), default=(0.0, ""))
+        if not part:
+            return of_cells
+        others = {other: n for other, n in values.items() if other != name}
+        of_others = self._squared_error(count, others) if others else 0.0
+        return of_cells if of_others is None else (1.0 - part**2) * of_cells + part**2 * of_others
+
+    def _part(self, name: str, n_values: int) -> float:
+        """Return how close some values of an attribute are to all: 0 for one, and 1 for all."""
+        size = self._sizes.get(name, 1)
+        return min((n_values - 1) / (size - 1), 1.0) if size > 1 else 0.0

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from string import ascii_lowercase
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ from mapapp.answers.errors.answer_errors import ROWS, Errors, rows_with_errors
 from mapapp.answers.errors.certificate_terms import ErrorTerms
 from mapapp.answers.records.certificate import derived_from
 from mapapp.answers.records.claims import records_claims
+from mapapp.question.fields import Side
 from mapapp.question.filters import CHARACTERISTICS, Filters, values_by_attribute
 
 NO_ERROR: Final = "no-error"
@@ -70,6 +71,10 @@ _LOOKED_AT: Final = 3
 """Rows without an error of each table whose areas are looked at; all rows of a table are areas of one layer."""
 
 
+Level = Literal["puma", "tract"]
+_PLACES: Final[tuple[tuple[Level, Side], ...]] = (("puma", "work"), ("tract", "work"), ("puma", "home"))
+
+
 class RecordErrors(Errors):
     """Expected errors for worker records, from the terms of their certificate."""
 
@@ -78,6 +83,9 @@ class RecordErrors(Errors):
         claims = records_claims(certificate)
         self._terms = ErrorTerms(claims.expected_error or (), claims.attributes)
         self._derived = derived_from(claims)
+        self._values_of_places = {
+            claim.name: [value.code for value in claim.values] for claim in claims.attributes
+        }
 
     @property
     def is_known(self) -> bool:
@@ -159,8 +167,8 @@ class RecordErrors(Errors):
 
     def _is_whole(self, pick: Pick) -> tuple[bool, bool]:
         """Return whether the work area consists of whole tracts, and the home area of whole PUMAs."""
-        work = pick.work is None or self._n_whole(pick.work, "tract") is not None
-        return work, pick.home is None or self._n_whole(pick.home, "puma") is not None
+        work = pick.work is None or self._n_whole(pick.work, "tract", "work") is not None
+        return work, pick.home is None or self._n_whole(pick.home, "puma", "home") is not None
 
     def of_counts(
         self, picks: Sequence[Pick], values: Sequence[int | None] | None = None
@@ -180,12 +188,12 @@ class RecordErrors(Errors):
         """Return how many values of each attribute a pick covers; None if it is no combination of values."""
         values = self._count_filtered(pick.filters)
         if pick.work is not None:
-            pumas, tracts = self._n_whole(pick.work, "puma"), self._n_whole(pick.work, "tract")
+            pumas, tracts = (self._n_whole(pick.work, level, "work") for level in ("puma", "tract"))
             if pumas is None and tracts is None:
                 return None
             values |= {"work_puma": pumas} if pumas is not None else {"work_tract": tracts or 0}
         if pick.home is not None:
-            pumas = self._n_whole(pick.home, "puma")
+            pumas = self._n_whole(pick.home, "puma", "home")
             if pumas is None:
                 return None
             values["home_puma"] = pumas
@@ -203,23 +211,30 @@ class RecordErrors(Errors):
             name: len(codes) for name, codes in values_by_attribute(filters.attributes).items()
         }
 
-    def _n_whole(self, blocks: Blocks, level: str) -> int | None:
-        """Return how many units of a level some blocks are; None if they are only parts of one."""
-        code, sizes = self._unit_codes[level]
+    def _n_whole(self, blocks: Blocks, level: Level, end: Side) -> int | None:
+        """Return how many values of an end's PUMA or tract some blocks are; None if they are only parts of one.
+
+        At least 1: places where nobody can work or live are counted as one of them.
+        """
+        code, sizes, is_value = self._unit_codes[level, end]
         inside = np.bincount(code[blocks], minlength=sizes.size)
         held = inside > 0
-        return int(held.sum()) if (inside[held] == sizes[held]).all() else None
+        if (inside[held] != sizes[held]).any():
+            return None
+        return max(int((held & is_value).sum()), 1)
 
     @cached_property
-    def _unit_codes(self) -> dict[str, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-        """The unit of every block, and the number of blocks of every unit, by level."""
+    def _unit_codes(
+        self,
+    ) -> dict[tuple[Level, Side], tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]]:
+        """The unit of every block, the blocks of every unit, and whether it is a value of records, by level and end."""
         blocks = self._store.table("blocks", ["puma_id", "tract_id"])
         by_level = {}
-        for level in ("puma", "tract"):
-            code = np.unique(blocks[f"{level}_id"].to_numpy(dtype=str), return_inverse=True)[1].astype(
-                np.int64
-            )
-            by_level[level] = code, np.bincount(code)
+        for level, end in _PLACES:
+            ids, code = np.unique(blocks[f"{level}_id"].to_numpy(dtype=str), return_inverse=True)
+            code = code.astype(np.int64)
+            is_value = np.isin(ids, self._values_of_places.get(f"{end}_{level}", ids))
+            by_level[level, end] = code, np.bincount(code), is_value
         return by_level
 
     def _counts(self, entry: Entry, answer: Result) -> Counts:

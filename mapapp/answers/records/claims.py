@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -155,6 +154,10 @@ class ErrorTerm(Claim, frozen=True, kw_only=True):
         Share of the squared count.
     is_covered : bool
         Whether the model draws these attributes together. If not, the error lacks what the model leaves out.
+    of_empty : float
+        Squared workers, of a cell that counts nobody; certificates of earlier versions lack it and the next two.
+    per_worker_of_small, knee : float
+        Further squared workers for each worker of a cell, divided by 1 + count/knee.
     """
 
     attributes: tuple[str, ...]
@@ -162,12 +165,23 @@ class ErrorTerm(Claim, frozen=True, kw_only=True):
     per_worker: Amount
     per_worker_squared: Amount
     is_covered: bool
+    of_empty: Amount | msgspec.UnsetType = msgspec.UNSET
+    per_worker_of_small: Amount | msgspec.UnsetType = msgspec.UNSET
+    knee: Annotated[int, msgspec.Meta(ge=1)] | msgspec.UnsetType = msgspec.UNSET
 
-    def error(self, count: int, n_cells: int) -> float:
-        """Return the expected error of a count that is the sum of some cells, in workers."""
-        n_filled = min(n_cells, count)  # the constant counts for cells that are not empty
-        return math.sqrt(
-            self.constant * n_filled + self.per_worker * count + self.per_worker_squared * count**2
+    def squared_error(self, count: int, n_cells: int) -> float:
+        """Return the squared expected error of a count that is the sum of some equal cells, in squared workers."""
+        n_filled = min(n_cells, count)
+        empty = self.constant if self.of_empty is msgspec.UNSET else self.of_empty
+        small = 0.0
+        if n_filled and self.per_worker_of_small is not msgspec.UNSET and self.knee is not msgspec.UNSET:
+            small = self.per_worker_of_small * count / (1.0 + count / n_filled / self.knee)
+        return (
+            self.constant * n_filled
+            + empty * (n_cells - n_filled)
+            + self.per_worker * count
+            + self.per_worker_squared * count**2
+            + small
         )
 
 

@@ -240,8 +240,17 @@ def test_errors_follow_the_terms_of_the_certificate() -> None:
         [_attribute("sex", 2), _attribute("age", 3)],
     )
     assert terms.error(100, {"sex": 1}) == pytest.approx((9 + 50 + 100) ** 0.5)
-    assert terms.error(100, {"sex": 2}) == pytest.approx((18 + 50 + 100) ** 0.5)
+    assert terms.error(100, {"sex": 2}) == 0, "all records, whose number is public"
     assert terms.error(100, {"age": 1}) == pytest.approx(16**0.5)  # the two cells of that age
+    # Two of three ages: three quarters of four cells, and a quarter of all records.
+    assert terms.error(100, {"age": 2}) == pytest.approx((0.75 * 32) ** 0.5)
+    # And two sexes: all of them, so the error is that of the ages.
+    assert terms.error(100, {"age": 2, "sex": 2}) == pytest.approx((0.75 * 32) ** 0.5)
+    assert terms.error(0, {"sex": 1}) == 3, "an empty cell is not exact; earlier certificates lack its error"
+    stated = structs.replace(_term("sex", constant=9.0), of_empty=4.0, per_worker_of_small=2.0, knee=100)
+    of_sex = ErrorTerms([stated], [_attribute("sex", 2)])
+    assert of_sex.error(0, {"sex": 1}) == 2
+    assert of_sex.error(100, {"sex": 1}) == pytest.approx((9 + 2 * 100 / 2) ** 0.5)
     assert terms.error(100, {"work_puma": 1}) is None
     uncovered = structs.replace(_term("sex", constant=9.0), is_covered=False)
     assert ErrorTerms([uncovered], [_attribute("sex", 2)]).error(100, {"sex": 1}) is None

@@ -7,7 +7,7 @@ import pytest
 
 from engine.errors import ParameterError
 from engine.records.drawing import draw_records
-from engine.records.expected import ErrorTerms, expected_errors
+from engine.records.expected import ErrorTerms, _Bins, _remove_noise, expected_errors
 from engine.records.structure import Structure
 from engine.records.tables import Model, learn_model
 from engine.streams import SecretKey, attempt_key
@@ -66,8 +66,44 @@ def test_a_large_release_is_simulated_with_fewer_records(monkeypatch: pytest.Mon
     whole = by_attributes(expected_errors(model, N, runs=16))
     monkeypatch.setattr("engine.records.expected._MOST_RECORDS", N // 3)
     fewer = by_attributes(expected_errors(model, N, runs=16))
-    for subset in ((0, 1), (1,), (0, 1, 2)):
-        assert fewer[subset].rms(50) == pytest.approx(whole[subset].rms(50), rel=0.35), subset
+    for subset, count in (((0, 1), 50), ((1,), 200), ((0, 1, 2), 20)):  # about the mean counts
+        assert fewer[subset].rms(count) == pytest.approx(whole[subset].rms(count), rel=0.35), subset
+
+
+def test_a_bin_that_happens_to_be_exact_does_not_decide() -> None:
+    """Finds an error of 1 worker beside counts of 80,000: one exact cell had all the weight of the fit."""
+    bins = _Bins()
+    rng = np.random.default_rng(3)
+    truth = rng.integers(20, 80_000, 300)
+    bins.add(truth, truth + np.rint(rng.normal(0, 30, 300)).astype(np.int64), 300)
+    bins.add(np.array([7]), np.array([7]), 1)
+    (constant, slope, curve, small), knee = bins.fit(1)
+    term = ErrorTerms(
+        attributes=(0,),
+        constant=constant,
+        per_worker=slope,
+        per_worker_squared=curve,
+        per_worker_of_small=small,
+        knee=knee,
+        of_empty=bins.of_empty(1),
+        is_covered=True,
+    )
+    assert 20 < term.rms(40_000) < 45
+    assert term.rms(0) > 0
+
+
+def test_the_noise_is_taken_out_of_the_model_before_it_is_simulated() -> None:
+    """Finds a simulation of noise upon noise: its tables are as full of small cells as the noisy ones."""
+    codes = draw_records(TRUTH, 500, key=KEY)
+    noisy = learn_model(codes, STRUCTURE, epsilon=1, key=KEY)
+    likely = _remove_noise(noisy, 500)
+    for child, size in enumerate(STRUCTURE.domain):
+        weights = likely.weights(child) / likely.scale
+        assert weights.sum() == pytest.approx(500, abs=size * STRUCTURE.n_configurations(child) / 100)
+    of_noisy, of_likely = (model.weights(1) / model.scale for model in (noisy, likely))
+    assert (of_likely > 0.5).sum() < (of_noisy > 0.5).sum()
+    exact = learn_model(codes, STRUCTURE, epsilon=None, key=KEY)
+    assert _remove_noise(exact, 500) is exact
 
 
 def test_large_domains_are_counted_by_the_values_that_occur(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,6 +206,9 @@ def error_terms(
             per_worker=terms.per_worker,
             per_worker_squared=terms.per_worker_squared,
             is_covered=terms.is_covered,
+            of_empty=terms.of_empty,
+            per_worker_of_small=terms.per_worker_of_small,
+            knee=terms.knee,
         )
         for terms in all_terms
     ]

@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Final
 
+import msgspec
 from msgspec import UNSET, structs
 
 from engine.records.structure import RECORDS_PER_CELL, Structure, count_cells
@@ -133,7 +134,18 @@ def check_errors(stated: RecordsCertificate, plan: Plan, structure: Structure) -
     ]
     if terms is None or [(term.attributes, term.is_covered) for term in terms] != expected:
         return CertificateCheck("expected errors", False, "not those of all combinations")
-    numbers = (n for term in terms for n in (term.constant, term.per_worker, term.per_worker_squared))
+    numbers = (
+        number
+        for term in terms
+        for number in (
+            term.constant,
+            term.per_worker,
+            term.per_worker_squared,
+            term.of_empty,
+            term.per_worker_of_small,
+        )
+        if number is not msgspec.UNSET
+    )
     ok = all(number == float(f"{number:.4g}") for number in numbers)
     return CertificateCheck("expected errors", ok, f"{len(terms)} combinations" if ok else "not rounded")
 
