@@ -21,8 +21,9 @@ PlaceUnit = Literal["block", "tract"]
 DIGITS: Final[dict[PlaceUnit, int]] = {"block": 15, "tract": 11}
 """Digits of the code of a place."""
 
+_ANY_REST: Final = "*"
 _TOP: Final = ("year", "job_type", "workplace", "home", *JOB_LABELS, "attributes", "never")
-_ATTRIBUTE: Final = ("title", "column", "values", "bands", "parents", "derives")
+_ATTRIBUTE: Final = ("title", "column", "values", "bands", "parents", "derives", "published")
 _LARGEST_SCHEMA: Final = 1 << 20  # bytes
 _JOB_TYPE: Final = re.compile(r"JT\d\d")
 _YEARS: Final = range(1900, 2101)
@@ -32,18 +33,27 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceColumn:
-    """A column of block or tract codes; those of homes are confidential, so messages do not quote them."""
+    """A column of block or tract codes, and the texts that stand for no known place."""
 
     column: str
     unit: PlaceUnit
-    is_home: bool
+    missing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Position of the value that each cell stands for, by the cell's text."""
+    """Position of the value that each cell stands for, by the cell's text, or by how it begins: '31*'."""
 
     position: Mapping[str, int]
+
+    def find(self, word: str | None) -> int:
+        """Position of a cell's value, by the longest beginning that is listed; -1 if it has none."""
+        if word is None:
+            return -1
+        if word in self.position and not word.endswith(_ANY_REST):
+            return self.position[word]
+        beginnings = (word[:length] + _ANY_REST for length in range(len(word), 0, -1))
+        return next((self.position[beginning] for beginning in beginnings if beginning in self.position), -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +78,14 @@ class CodedColumn:
         Its column in the file.
     coder : Values or Bands
         How a cell becomes the position of a value.
+    is_published : bool
+        Otherwise its cells are checked and then left behind, so that no model and no publication can have them.
     """
 
     name: str
     column: str
     coder: Coder
+    is_published: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +173,8 @@ class _Reader:
         read = [self._attribute(name, self._entry(attributes, name)) for name in attributes]
         schema = self._make_checked(
             lambda: WorkerSchema(
-                attributes=tuple(attribute for attribute, _ in read), never=self._never(document)
+                attributes=tuple(attribute for attribute, column in read if column.is_published),
+                never=self._never(document),
             )
         )
         jobs = [self._job_column(document, name, schema) for name in JOB_LABELS]
@@ -169,7 +183,7 @@ class _Reader:
             sha256=hashlib.sha256(content).hexdigest(),
             n_lines=len(content.splitlines()),
             workplace=self._place("workplace", workplace, ("column", "unit", "states")),
-            home=self._place("home", self._table(document, "home"), ("column", "unit")),
+            home=self._place("home", self._table(document, "home"), ("column", "unit", "missing")),
             work_states=self._states(workplace),
             coded=(*(column for column in jobs if column is not None), *(column for _, column in read)),
             schema=schema,
@@ -183,8 +197,14 @@ class _Reader:
         if not isinstance(unit, str) or unit not in DIGITS:
             self._refuse(f"{name}.unit is {unit!r}; it must be 'block' or 'tract'")
         column = self._text(table, "column", f"[{name}]")
-        is_home = name == "home"
-        return PlaceColumn(column=column, unit="block" if unit == "block" else "tract", is_home=is_home)
+        missing = table.get("missing", [])
+        if not isinstance(missing, list) or not all(isinstance(text, str) for text in missing):
+            self._refuse(f'{name}.missing must be a list of texts, such as ["", "999999999999999"]')
+        return PlaceColumn(
+            column=column,
+            unit="block" if unit == "block" else "tract",
+            missing=frozenset(text.strip() for text in missing),
+        )
 
     def _states(self, workplace: JsonObject) -> tuple[str, ...] | None:
         if "states" not in workplace:
@@ -242,7 +262,12 @@ class _Reader:
             )
         )
         column = self._text(table, "column", where, default=name)
-        return attribute, CodedColumn(name=name, column=column, coder=coder)
+        is_published = table.get("published", True)
+        if not isinstance(is_published, bool):
+            self._refuse(f"{where} published is {is_published!r}; it must be true or false")
+        if not is_published and (parents is not None or derives):
+            self._refuse(f"{where} is not published, so it has no parents, and derives nothing; remove both")
+        return attribute, CodedColumn(name=name, column=column, coder=coder, is_published=is_published)
 
     def _derives(self, where: str, table: JsonObject) -> dict[str, tuple[int, ...]]:
         derives = table.get("derives", {})

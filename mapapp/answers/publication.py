@@ -30,6 +30,7 @@ PUBLIC_FACTS: Final = (
     "destination_states",
     "residents_only",
     "segments",
+    "edit_rules",
     "layers",
     "last_release",
     "characteristics",
@@ -127,6 +128,8 @@ def public_facts(manifest: Mapping[str, object]) -> JsonObject:
     shown = {name: manifest[name] for name in PUBLIC_FACTS if name in manifest}
     if not shown.get("residents_only"):
         shown.pop("residents_only", None)
+    if not shown.get("edit_rules"):
+        shown.pop("edit_rules", None)
     return shown
 
 
