@@ -28,6 +28,7 @@ from geodata.workers.coding import CodedBatch, code_batch
 from geodata.workers.columns import WorkerColumns
 from geodata.workers.edits import EDIT_RULES, Editing, EditReport
 from geodata.workers.file import WorkerBatch, WorkerFile
+from geodata.workers.persons import PersonJobs
 from geodata.workers.places import HOMES_BY_TRACT, WORKPLACES_BY_TRACT, Places
 from geodata.workers.spool import WorkerSource, WorkerSpool
 
@@ -250,12 +251,13 @@ class WorkerCommutes:
         """
         places = Places.of(hierarchy.tables, hierarchy.elsewhere, crosswalk.vintage)
         wanted = self._work_states(places)
-        domains = self.columns.schema.domains
+        domains = self.columns.schema.stored
         spool = WorkerSpool(self.scratch, len(hierarchy.tables["blocks"]), domains, threads=self.threads)
         counted, edits = _Counted(), EditReport(self.editing.report)
+        person_jobs = None if self.columns.person is None else PersonJobs()
 
         def code(batch: WorkerBatch) -> tuple[WorkerBatch, CodedBatch]:
-            return batch, code_batch(batch, self.columns, places, wanted)
+            return batch, code_batch(batch, self.columns, places, wanted, person_jobs)
 
         with ThreadPoolExecutor(max_workers=self.threads) as pool:
             digests = pool.map(sha256_of, [file.path for file in self.files])
@@ -263,6 +265,8 @@ class WorkerCommutes:
                 progress(READING_WORKERS, done, len(self.files))
                 for batch, coded in yield_in_order(pool, code, file.batches(), ahead=1):
                     spool.add(coded.columns)
+                    if person_jobs is not None and coded.persons is not None:
+                        person_jobs.add(coded.persons, coded.columns)
                     counted.add(batch, coded)
                     edits.add(file.path, coded.faults)
                     edits.n_left_out += coded.n_left_out
@@ -282,6 +286,8 @@ class WorkerCommutes:
             raise SourceFileError(
                 f"{self.files[0].path}: no workplace in {shown}; add the crosswalk of the state where people work"
             )
+        if person_jobs is not None:
+            spool.number_jobs(person_jobs.numbers())
         made = self._commutes(spool, counted, hashed, np.flatnonzero(wanted).tolist())
         return replace(made, edits=edits)
 

@@ -18,6 +18,7 @@ from geodata.geography.elsewhere import UNKNOWN_HOME
 from geodata.store.schema import segment_code
 from geodata.workers.columns import Bands, CodedColumn, Values, WorkerColumns
 from geodata.workers.file import Fault, WorkerBatch, text_of
+from geodata.workers.persons import PersonJobs
 from geodata.workers.places import (
     Bools,
     FoundPlaces,
@@ -48,7 +49,10 @@ class CodedBatch:
     Attributes
     ----------
     columns : dict of str to array
-        Columns of `workers`, for those whose workplace is imported and who have no fault but one of the home.
+        Columns of `workers` but for numbers of jobs, for those whose workplace is imported and who have no fault but
+        one of the home.
+    persons : uint64[n] or None
+        Hashes of whose jobs they are.
     n_elsewhere : int64[100]
         How many of them live in each state that is not imported, by its number, or have no known home.
     n_between : int64[100, 100]
@@ -62,6 +66,7 @@ class CodedBatch:
     """
 
     columns: dict[str, npt.NDArray[np.generic]]
+    persons: npt.NDArray[np.uint64] | None
     n_elsewhere: Ints
     n_between: Ints
     n_left_out: int
@@ -69,7 +74,13 @@ class CodedBatch:
     faults: list[Fault]
 
 
-def code_batch(batch: WorkerBatch, columns: WorkerColumns, places: Places, work_states: Bools) -> CodedBatch:
+def code_batch(
+    batch: WorkerBatch,
+    columns: WorkerColumns,
+    places: Places,
+    work_states: Bools,
+    person_jobs: PersonJobs | None = None,
+) -> CodedBatch:
     """Check every cell of a batch and turn its rows into columns of `workers`.
 
     Parameters
@@ -80,6 +91,8 @@ def code_batch(batch: WorkerBatch, columns: WorkerColumns, places: Places, work_
         The imported blocks and tracts.
     work_states : bool[100]
         States whose workplaces are imported, by number.
+    person_jobs : PersonJobs, optional
+        Where the schema names a column of persons.
 
     Raises
     ------
@@ -93,6 +106,11 @@ def code_batch(batch: WorkerBatch, columns: WorkerColumns, places: Places, work_
     coded, faults = _read_attributes(batch, columns)
     jobs = _job_codes(coded, columns)
     is_good = work.good & np.logical_and.reduce([position >= 0 for position in coded.values()])
+    persons = None if columns.person is None else text_of(batch.columns[columns.person])
+    if persons is not None and columns.person is not None:
+        is_nobody = blank_cells(persons)
+        is_good &= ~is_nobody
+        faults += list_faults(batch, columns.person, "is blank", is_nobody)
     faults += _forbidden(batch, columns.schema, jobs, coded, is_good)
     if places.unknown < 0:  # with --residents-only nobody can be counted as living anywhere else
         is_good &= home.good
@@ -110,6 +128,7 @@ def code_batch(batch: WorkerBatch, columns: WorkerColumns, places: Places, work_
     between = np.bincount((work_codes.state * _N_STATES + home_state)[is_good], minlength=_N_STATES**2)
     return CodedBatch(
         columns=table,
+        persons=None if persons is None or person_jobs is None else person_jobs.hashes(persons, kept),
         n_elsewhere=np.bincount(home_state[kept & is_away], minlength=_N_STATES).astype(np.int64),
         n_between=between.reshape(_N_STATES, _N_STATES).astype(np.int64),
         n_left_out=int(np.count_nonzero(is_good & ~kept)),

@@ -22,7 +22,7 @@ DIGITS: Final[dict[PlaceUnit, int]] = {"block": 15, "tract": 11}
 """Digits of the code of a place."""
 
 _ANY_REST: Final = "*"
-_TOP: Final = ("year", "job_type", "workplace", "home", *JOB_LABELS, "attributes", "never")
+_TOP: Final = ("year", "job_type", "workplace", "home", *JOB_LABELS, "person", "attributes", "never")
 _ATTRIBUTE: Final = ("title", "column", "values", "bands", "parents", "derives", "published")
 _LARGEST_SCHEMA: Final = 1 << 20  # bytes
 _JOB_TYPE: Final = re.compile(r"JT\d\d")
@@ -106,6 +106,8 @@ class WorkerColumns:
         Codes of the states whose workplaces are imported; by default those of the crosswalks.
     coded : tuple of CodedColumn
         Attributes of the job that are not derived, then the further attributes.
+    person : str, optional
+        The column that says whose job a row is.
     schema : WorkerSchema
         The further attributes.
     year : int, optional
@@ -119,6 +121,7 @@ class WorkerColumns:
     home: PlaceColumn
     work_states: tuple[str, ...] | None
     coded: tuple[CodedColumn, ...]
+    person: str | None
     schema: WorkerSchema
     year: int | None
     job_type: str | None
@@ -127,7 +130,7 @@ class WorkerColumns:
     def columns(self) -> list[str]:
         """Every column of the file that is read, each once."""
         named = [self.workplace.column, self.home.column, *(coded.column for coded in self.coded)]
-        return list(dict.fromkeys(named))
+        return list(dict.fromkeys([*named, *([] if self.person is None else [self.person])]))
 
 
 def read_worker_columns(path: Path) -> WorkerColumns:
@@ -175,6 +178,7 @@ class _Reader:
             lambda: WorkerSchema(
                 attributes=tuple(attribute for attribute, column in read if column.is_published),
                 never=self._never(document),
+                has_persons="person" in document,
             )
         )
         jobs = [self._job_column(document, name, schema) for name in JOB_LABELS]
@@ -186,6 +190,7 @@ class _Reader:
             home=self._place("home", self._table(document, "home"), ("column", "unit", "missing")),
             work_states=self._states(workplace),
             coded=(*(column for column in jobs if column is not None), *(column for _, column in read)),
+            person=self._person(document),
             schema=schema,
             year=self._year(document.get("year")),
             job_type=self._job_type(document.get("job_type")),
@@ -285,6 +290,13 @@ class _Reader:
         if not isinstance(parents, list) or not all(isinstance(parent, str) for parent in parents):
             self._refuse(f'{where} parents must be a list of attributes, such as ["industry", "earnings"]')
         return tuple(parents)
+
+    def _person(self, document: JsonObject) -> str | None:
+        if "person" not in document:
+            return None
+        table = self._table(document, "person")
+        self._refuse_unknown_keys("[person]", table, ("column",))
+        return self._text(table, "column", "[person]")
 
     def _never(self, document: JsonObject) -> tuple[Never, ...]:
         """Combinations that never occur: a code, or a list of codes, of each attribute."""

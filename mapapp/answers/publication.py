@@ -31,6 +31,7 @@ PUBLIC_FACTS: Final = (
     "residents_only",
     "segments",
     "edit_rules",
+    "persons",
     "layers",
     "last_release",
     "characteristics",

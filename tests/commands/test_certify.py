@@ -345,6 +345,7 @@ def test_every_fact_of_a_release_is_covered(release: Path) -> None:
             "characteristics",
             "residents_only",
             "edit_rules",
+            "persons",
         }
     )
 

@@ -31,10 +31,11 @@ from geodata.workers import file
 from geodata.workers.columns import read_worker_columns
 from geodata.workers.edits import DROP_RULE, HOME_RULE, Editing
 from geodata.workers.order import sort_workers
+from geodata.workers.persons import JOB_NUMBER
 from geodata.workers.schema import WorkerSchema
 from geodata.workers.spool import WorkerArrays, WorkerSpool
 from tests.geodata import samples
-from tests.geodata.worker_samples import JOBS, NEW_YORK, ROWS, SCHEMA, lines, write_schema
+from tests.geodata.worker_samples import HEADER, JOBS, NEW_YORK, ROWS, SCHEMA, lines, write_schema
 
 KEY = "0f" * 32
 
@@ -420,6 +421,41 @@ def test_codes_by_their_beginning_and_numbers_as_ranges(ground: Ground, tmp_path
     ):
         with pytest.raises(FaultyRecordsError):
             ground.read_text(tmp_path, changed(0, column, cell), schema)
+
+
+PERSONS = SCHEMA + '\n[person]\ncolumn = "person"\n'
+
+
+def of_persons(persons: str, rows: tuple[tuple[str, ...], ...] = ROWS) -> str:
+    """A file whose rows are jobs of these persons, a letter each."""
+    pairs = zip(persons, rows, strict=True)
+    return "\n".join([HEADER, *(f"{person},{','.join(row)}" for person, row in pairs)])
+
+
+def test_jobs_are_numbered_by_pay_within_a_person_and_identifiers_leave_no_trace(
+    ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Finds numbers that depend on homes, on batches, or on the order of the file, and identifiers in a dataset."""
+    text = of_persons("AABABBC")
+    whole = workers_of(ground.read_text(tmp_path, text, PERSONS))
+    assert list(whole.columns)[-1] == JOB_NUMBER
+    numbers = Counter(zip(whole["earnings"].tolist(), whole[JOB_NUMBER].tolist(), strict=True))
+    # A has the earnings 1, 2, and 3; B has 2, 1, and 3; C works in Massachusetts.
+    assert numbers == Counter({(3, 0): 2, (2, 1): 2, (1, 2): 2})
+    monkeypatch.setattr(file, "BATCH_BYTES", 100)
+    turned = of_persons("CBBABAA", ROWS[::-1])
+    pandas.testing.assert_frame_equal(whole, workers_of(ground.read_text(tmp_path, turned, PERSONS)))
+    moved = tuple((row[0], ROWS[3][1], *row[2:]) for row in ROWS[:-1])
+    others = workers_of(ground.read_text(tmp_path, of_persons("AABABB", moved), PERSONS))
+    columns = [name for name in whole if name != "origin_index"]
+    ordered = [frame[columns].sort_values(columns, ignore_index=True) for frame in (whole, others)]
+    pandas.testing.assert_frame_equal(*ordered)
+
+
+def test_a_row_without_a_person_is_faulty(ground: Ground, tmp_path: Path) -> None:
+    with pytest.raises(FaultyRecordsError):
+        ground.read_text(tmp_path, of_persons("A B C D"[:7]), PERSONS)
+    assert {(fault[1], fault[3]) for fault in edits_in(tmp_path)} == {("person", "is blank")}
 
 
 def test_lines_are_counted_over_all_blocks_of_a_file(

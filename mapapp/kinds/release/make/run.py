@@ -128,6 +128,7 @@ class Outcome:
         return [
             f"{self.release}: {sizes.n_workers:,} synthetic workers from {sizes.n_synthesizers:,} synthesizers",
             f"  promise          {promise_line(self.certificate)}",
+            *person_lines(self.certificate),
             sizes.support_line(),
             *design_lines(self.certificate),
             *last_release_lines(self.certificate["construction"]),
@@ -141,6 +142,12 @@ def promise_line(certificate: Certificate) -> str:
     """What a certificate promises, in a line."""
     final, delta = (certificate[name]["value"] for name in ("epsilon_final", "delta"))
     return f"epsilon_final {final:.3f}, delta {delta:g} ({_grounds(certificate)})"
+
+
+def person_lines(certificate: Certificate) -> list[str]:
+    """What it promises a person with several jobs, if the dataset knows persons."""
+    person = certificate["readings"]["differential_privacy"].get("person")
+    return [] if person is None else [f"  persons          {person['in_words']}"]
 
 
 def _grounds(certificate: Certificate) -> str:
