@@ -69,11 +69,11 @@ def structural_zeros(domain: Sequence[int], never: Sequence[Mapping[int, Sequenc
         if child not in by_child:
             continue
         given, table = _join(domain, child, by_child[child])
-        without_value = ~table.any(axis=-1)
+        without_value: Bools = np.logical_not(np.asarray(table.any(axis=-1)))
         if without_value.any():
             if not given:
                 raise ParameterError(f"attribute {child} has no value left: forbid fewer combinations")
-            by_child.setdefault(given[-1], []).append((given, ~without_value))
+            by_child.setdefault(given[-1], []).append((given, np.logical_not(without_value)))
             table = table | without_value[..., None]  # nobody gets here; its cells only need to be drawable
         possible.append(Possible(attribute=child, given=given, table=table))
         groups |= {(child, parent): _alike(table, axis) for axis, parent in enumerate(given)}

@@ -114,18 +114,33 @@ DIVISIONS: Final[tuple[tuple[str, str], ...]] = (
 )
 """The nine divisions of the Census Bureau, and the FIPS codes of their states."""
 
+UNKNOWN_HOME: Final = "99"
+"""Code of the elsewhere unit of workers whose home is not known. Only datasets of worker records have it."""
+UNKNOWN_HOME_NAME: Final = "Home unknown"
+UNKNOWN_HOME_DEG: Final = (0.0, 0.0)
+"""Its longitude and latitude: in the ocean, so that it is far from every workplace."""
+
 TERRITORIES: Final = len(DIVISIONS)
 """The division number of Puerto Rico and the island areas, and of any code that is in no division."""
 
 
+_UNKNOWN_HOMES: Final = TERRITORIES + 1
+
+
 def division_numbers(state_ids: Iterable[str]) -> npt.NDArray[np.int32]:
-    """Number of the census division of each state: its place in `DIVISIONS`, else `TERRITORIES`."""
+    """Number of the census division of each state: its place in `DIVISIONS`, else `TERRITORIES`.
+
+    Unknown homes have a number of their own, so that they are pooled with no state.
+    """
     known = {code: number for number, (_, codes) in enumerate(DIVISIONS) for code in codes.split()}
+    known[UNKNOWN_HOME] = _UNKNOWN_HOMES
     return np.array([known.get(code, TERRITORIES) for code in state_ids], dtype=np.int32)
 
 
 def division_name(number: int) -> str:
     """Name of a division by its number."""
+    if number == _UNKNOWN_HOMES:
+        return UNKNOWN_HOME_NAME
     return DIVISIONS[number][0] if number < TERRITORIES else "Puerto Rico, island areas and others"
 
 

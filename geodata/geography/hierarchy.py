@@ -19,7 +19,13 @@ import shapely
 from geodata.errors import SourceFileError
 from geodata.geography.cells import Cells, cut_cells
 from geodata.geography.centers import mean_place_deg
-from geodata.geography.elsewhere import states
+from geodata.geography.elsewhere import (
+    UNKNOWN_HOME,
+    UNKNOWN_HOME_DEG,
+    UNKNOWN_HOME_NAME,
+    State,
+    states,
+)
 from geodata.geography.right_places import (
     check_blocks_in_states,
     check_centers,
@@ -105,11 +111,17 @@ class Hierarchy:
 
 
 def arrange(
-    crosswalk: Crosswalk, residents: Residents, pumas: Pumas, *, residents_only: bool = False
+    crosswalk: Crosswalk,
+    residents: Residents,
+    pumas: Pumas,
+    *,
+    residents_only: bool = False,
+    unknown_homes: bool = False,
 ) -> Arrangement:
     """Put blocks and tracts in order, with their people and places, and add the elsewhere units.
 
-    Without the workers who live elsewhere (`residents_only`) there are no such units: nobody can be drawn there.
+    Without the workers who live elsewhere (`residents_only`) there are no such units: nobody can be drawn there. With
+    `unknown_homes`, there is one more, for workers whose home is not known.
     """
     notes: list[str] = []
     names = _state_names(crosswalk)
@@ -123,7 +135,8 @@ def arrange(
         )
     notes.append(note)
     # Every other state, even one without homes: which units exist must not depend on confidential homes.
-    outside = [] if residents_only else [code for code in states() if code not in crosswalk.state_ids]
+    known = [*states(), *([UNKNOWN_HOME] if unknown_homes else [])]
+    outside = [] if residents_only else [code for code in known if code not in crosswalk.state_ids]
     blocks = pandas.concat([blocks.assign(elsewhere=False), _elsewhere_blocks(outside, blocks)])
     order = np.lexsort((_sort_key(blocks["block_id"], 15), _sort_key(blocks["tract_id"], 11)))
     blocks = blocks.take(order).reset_index(drop=True)
@@ -245,7 +258,11 @@ def _find_most_common(key: pandas.Series, value: pandas.Series) -> pandas.Series
 
 
 def _elsewhere_blocks(codes: Sequence[str], blocks: pandas.DataFrame) -> pandas.DataFrame:
-    known = states()
+    # Of every hundred workers, about one has no known home: a public guess, which only the prior uses.
+    nowhere = State(
+        UNKNOWN_HOME, "", UNKNOWN_HOME_NAME, *UNKNOWN_HOME_DEG, max(int(blocks["population"].sum()) // 100, 1)
+    )
+    known = {**states(), UNKNOWN_HOME: nowhere}
     column: dict[str, Sequence[object]] = {
         name: list(codes) for name in ("block_id", "tract_id", "county_id", "state_id")
     }

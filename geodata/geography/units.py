@@ -14,7 +14,7 @@ import shapely
 
 from geodata.geography.cells import union_of
 from geodata.geography.centers import mean_place_deg
-from geodata.geography.elsewhere import states
+from geodata.geography.elsewhere import UNKNOWN_HOME, UNKNOWN_HOME_NAME, states
 from geodata.geography.superpumas import superpuma_ids
 from geodata.progress import Progress
 from geodata.sources.crosswalk import Crosswalk
@@ -106,7 +106,7 @@ def name_units(
     unit_id: pandas.Series, names: pandas.Series | Mapping[str, str], otherwise: str
 ) -> pandas.Series:
     """Names of units, a Series: from `names`, else the state's, else `otherwise` and the identifier."""
-    state_names = {code: state.name for code, state in states().items()}
+    state_names = {code: state.name for code, state in states().items()} | {UNKNOWN_HOME: UNKNOWN_HOME_NAME}
     unit_names = unit_id.map(names)
     unit_names = unit_names.where(unit_names.notna() & (unit_names != ""), unit_id.map(state_names))
     return unit_names.where(unit_names.notna(), otherwise + unit_id).astype("str")

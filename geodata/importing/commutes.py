@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from geodata.errors import SourceFileError
-from geodata.geography.elsewhere import postal_code, postal_in_file_names, states
+from geodata.errors import FaultyRecordsError, SourceFileError
+from geodata.geography.elsewhere import UNKNOWN_HOME, postal_code, postal_in_file_names, states
 from geodata.geography.hierarchy import Hierarchy, elsewhere_rows
 from geodata.importing.assigned_segments import AssignedSegments
 from geodata.json_objects import JsonObject
@@ -26,7 +26,9 @@ from geodata.sources.placed_jobs import jobs_table
 from geodata.store.store import sha256_of
 from geodata.workers.coding import CodedBatch, code_batch
 from geodata.workers.columns import WorkerColumns
+from geodata.workers.edits import EDIT_RULES, Editing, EditReport
 from geodata.workers.file import WorkerBatch, WorkerFile
+from geodata.workers.persons import PersonJobs
 from geodata.workers.places import HOMES_BY_TRACT, WORKPLACES_BY_TRACT, Places
 from geodata.workers.spool import WorkerSource, WorkerSpool
 
@@ -61,6 +63,8 @@ class Commutes:
         Jobs of each OD file by column.
     facts : dict
         Further facts for the manifest.
+    edits : EditReport, optional
+        Of worker records: what is wrong with them. Confidential.
     """
 
     jobs: pandas.DataFrame | None = None
@@ -76,6 +80,7 @@ class Commutes:
     residents_only: list[str] = field(default_factory=list)
     totals: dict[str, dict[str, int]] = field(default_factory=dict)
     facts: JsonObject = field(default_factory=dict)
+    edits: EditReport | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +165,6 @@ class OdCommutes:
             notes=[
                 *_residents_only_notes(self.residents_only, for_release=self.is_published),
                 *_lost_zeros_notes(self.files),
-                *_elsewhere_notes(elsewhere),
                 *self._outflow_notes(),
             ],
             sources=[_text_fact(file) for file in self.files],
@@ -181,9 +185,9 @@ class OdCommutes:
     def _outflow_notes(self) -> list[str]:
         homes = " and ".join(sorted(postal_code(file.state_id) for file in self.files if file.main))
         return [
-            f"outflow: {n:,} jobs of {homes} residents in {postal_code(state)}: not imported; "
+            f"outflow: jobs of {homes} residents in {postal_code(state)} are not imported; "
             f"add {postal_in_file_names(state)}_od_main to import that state's workplaces"
-            for state, n in sorted(self.outflow.items())
+            for state in sorted(self.outflow)
             if state in states()
         ]
 
@@ -197,6 +201,7 @@ class WorkerCommutes:
     scratch: Path | None
     threads: int
     residents_only: bool
+    editing: Editing
 
     @classmethod
     def of(
@@ -207,6 +212,7 @@ class WorkerCommutes:
         scratch: Path | None,
         threads: int,
         residents_only: bool = False,
+        editing: Editing | None = None,
     ) -> WorkerCommutes:
         """Find the columns of the schema in every file.
 
@@ -220,6 +226,8 @@ class WorkerCommutes:
             Threads that read and sort.
         residents_only : bool
             Allow records of a state into which nobody commutes.
+        editing : Editing, optional
+            What becomes of faulty rows; by default they are refused, and no report is written.
 
         Raises
         ------
@@ -227,25 +235,29 @@ class WorkerCommutes:
             A file cannot be read, or lacks a column.
         """
         worker_files = [WorkerFile.of(path, columns.columns) for path in files]
-        return cls(worker_files, columns, scratch, max(threads, 1), residents_only)
+        return cls(worker_files, columns, scratch, max(threads, 1), residents_only, editing or Editing())
 
     def place(self, hierarchy: Hierarchy, crosswalk: Crosswalk, progress: Progress) -> Commutes:
         """Put every worker into blocks.
 
         Raises
         ------
-        SourceFileError, SourceRowError
-            A file is damaged, a cell is not what the schema says, no workplace is imported, or nobody commutes into a
-            state of work and this was not allowed.
+        FaultyRecordsError
+            A cell is not what the schema says, and faulty rows are not to be left out. Everything was read, and the
+            edit report is written.
+        SourceFileError
+            A file is damaged, no workplace is imported, or nobody commutes into a state of work and this was not
+            allowed.
         """
         places = Places.of(hierarchy.tables, hierarchy.elsewhere, crosswalk.vintage)
         wanted = self._work_states(places)
-        domains = self.columns.schema.domains
+        domains = self.columns.schema.stored
         spool = WorkerSpool(self.scratch, len(hierarchy.tables["blocks"]), domains, threads=self.threads)
-        counted = _Counted()
+        counted, edits = _Counted(), EditReport(self.editing.report)
+        person_jobs = None if self.columns.person is None else PersonJobs()
 
         def code(batch: WorkerBatch) -> tuple[WorkerBatch, CodedBatch]:
-            return batch, code_batch(batch, self.columns, places, wanted)
+            return batch, code_batch(batch, self.columns, places, wanted, person_jobs)
 
         with ThreadPoolExecutor(max_workers=self.threads) as pool:
             digests = pool.map(sha256_of, [file.path for file in self.files])
@@ -253,15 +265,31 @@ class WorkerCommutes:
                 progress(READING_WORKERS, done, len(self.files))
                 for batch, coded in yield_in_order(pool, code, file.batches(), ahead=1):
                     spool.add(coded.columns)
+                    if person_jobs is not None and coded.persons is not None:
+                        person_jobs.add(coded.persons, coded.columns)
                     counted.add(batch, coded)
+                    edits.add(file.path, coded.faults)
+                    edits.n_left_out += coded.n_left_out
+                    edits.n_dropped += coded.n_dropped
             hashed = list(digests)
         progress(READING_WORKERS, len(self.files), len(self.files))
+        edits.write()
+        if edits.has_faults and not self.editing.drop_faulty:
+            raise FaultyRecordsError(
+                f"{self.files[0].path}: the worker records have faults;{edits.where()} correct them, or leave them out "
+                "with --drop-faulty",
+                edits.lines(),
+                edits.to_dict(),
+            )
         if not counted.n_jobs:
             shown = ", ".join(postal_code(f"{state:02d}") for state in np.flatnonzero(wanted).tolist())
             raise SourceFileError(
                 f"{self.files[0].path}: no workplace in {shown}; add the crosswalk of the state where people work"
             )
-        return self._commutes(spool, counted, hashed, np.flatnonzero(wanted).tolist())
+        if person_jobs is not None:
+            spool.number_jobs(person_jobs.numbers())
+        made = self._commutes(spool, counted, hashed, np.flatnonzero(wanted).tolist())
+        return replace(made, edits=edits)
 
     def _work_states(self, places: Places) -> npt.NDArray[np.bool_]:
         """States whose workplaces are imported, by number: bool[100]."""
@@ -307,7 +335,6 @@ class WorkerCommutes:
             notes=[
                 *_residents_only_notes(residents_only),
                 *self._place_notes(),
-                *_elsewhere_notes(elsewhere),
                 *_skipped_notes(outflow),
             ],
             sources=[
@@ -323,7 +350,11 @@ class WorkerCommutes:
                 schema_fact,
             ],
             residents_only=residents_only,
-            facts={"segments": "joint", **columns.schema.as_facts()},
+            facts={
+                "segments": "joint",
+                EDIT_RULES: self.editing.rules(columns.home),
+                **columns.schema.as_facts(),
+            },
         )
 
     def _place_notes(self) -> list[str]:
@@ -356,8 +387,10 @@ class _Counted:
         return _list_states_with(between[:, destinations].sum(axis=1))
 
     def residents_only(self, destinations: Sequence[int]) -> list[str]:
-        """Which of these states somebody works in, but nobody commutes into."""
-        n_workers, n_residents = self.n_between.sum(axis=1), self.n_between.diagonal()
+        """Which of these states somebody works in, but nobody commutes into; unknown homes say nothing about it."""
+        between = self.n_between.copy()
+        between[:, int(UNKNOWN_HOME)] = 0
+        n_workers, n_residents = between.sum(axis=1), between.diagonal()
         return [f"{state:02d}" for state in destinations if 0 < n_workers[state] == n_residents[state]]
 
 
@@ -444,15 +477,6 @@ def _elsewhere_jobs(jobs: pandas.DataFrame, elsewhere: dict[str, int]) -> dict[s
 
 def _sum_by_state(jobs: Counter[str]) -> dict[str, int]:
     return {state: jobs[state] for state in sorted(jobs)}
-
-
-def _elsewhere_notes(elsewhere: dict[str, int]) -> list[str]:
-    if not elsewhere:
-        return []
-    return [
-        f"elsewhere: {sum(elsewhere.values()):,} jobs of residents of {len(elsewhere)} states whose crosswalk "
-        "is not imported are counted by state"
-    ]
 
 
 def _skipped_notes(outflow: dict[str, int]) -> list[str]:

@@ -16,37 +16,30 @@ from geodata.geography.base_map import read_base_map
 from geodata.geography.elsewhere import states
 from geodata.geography.hierarchy import arrange, assemble
 from geodata.importing.commutes import PLACING, Commutes, OdCommutes, WorkerCommutes, check_border
-from geodata.importing.published_totals import OdJobs, notes_on_segments, notes_on_totals
+from geodata.importing.published_totals import imported_states, read_published_counts
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
 from geodata.sources.base_files import BaseFile
 from geodata.sources.boundaries import Boundaries, read_boundaries
-from geodata.sources.characteristics import (
-    check_characteristics_together,
-    count_rows,
-    counts_table,
-    read_characteristics,
-)
 from geodata.sources.crosswalk import Crosswalk, layer_facts, read_crosswalks
 from geodata.sources.flows import Flows, prior_table, read_flows
-from geodata.sources.lodes import BlockLookup, OdFile, read_od
+from geodata.sources.lodes import OdFile, read_od
 from geodata.sources.population import Residents, read_population
 from geodata.sources.pumas import Pumas, read_pumas
 from geodata.sources.reading import TextTable
 from geodata.sources.recognize import Sources
 from geodata.sources.vintage import keep_table_vintage
-from geodata.store.characteristic_counts import FACT
 from geodata.store.residents_only import RESIDENTS_ONLY
-from geodata.store.schema import CHARACTERISTIC_COUNTS, COPIED_TABLES, TABLES
+from geodata.store.schema import COPIED_TABLES, TABLES
 from geodata.store.store import StoreWriter, write_store
 from geodata.text import is_utf8
 from geodata.workers.columns import read_worker_columns
+from geodata.workers.edits import Editing, EditReport
 from geodata.workers.spool import WorkerSource, count_jobs
 
 _KEY = re.compile(r"^[0-9a-f]{64}$")
 _LONGEST_TITLE = 200
 READING = "reading files"
-READING_CHARACTERISTICS = "reading characteristics"
 WRITING = "writing tables"
 _WRITING_THREADS = 2
 
@@ -65,6 +58,8 @@ class Imported:
         homes and are confidential.
     workers : WorkerSource, optional
         Worker records. `tables` then lacks `jobs`, which is counted from them as they are written.
+    edits : EditReport, optional
+        What is wrong with them. Confidential.
     totals : dict of str to dict of str to int
         Jobs of each OD file by column.
     """
@@ -72,6 +67,7 @@ class Imported:
     tables: dict[str, pandas.DataFrame]
     facts: JsonObject
     workers: WorkerSource | None = None
+    edits: EditReport | None = None
     totals: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
@@ -85,6 +81,7 @@ def import_dataset(
     is_published: bool = False,
     threads: int = 2,
     scratch: Path | None = None,
+    editing: Editing | None = None,
     progress: Progress = silent,
 ) -> Imported:
     """Read the files and assemble the tables of a dataset.
@@ -109,6 +106,8 @@ def import_dataset(
         Threads that read and cut; the result is the same for any number.
     scratch : Path, optional
         Folder of the temporary file in which worker records wait; by default the system's.
+    editing : Editing, optional
+        What becomes of faulty rows of worker records; by default they are refused.
     progress : callable
         Called with (stage, done, total).
 
@@ -124,7 +123,7 @@ def import_dataset(
         raise SourceFileError("the title is not UTF-8; write it in UTF-8")
     if title is not None and (not title.isprintable() or len(title) > _LONGEST_TITLE):
         raise SourceFileError(f"the title: give one printable line of at most {_LONGEST_TITLE} characters")
-    workers = _worker_files(sources, scratch, threads, residents_only) if sources.workers else None
+    workers = _worker_files(sources, scratch, threads, residents_only, editing) if sources.workers else None
     read = _read(sources, threads, progress, is_published=is_published)
     planned = (
         None
@@ -136,7 +135,13 @@ def import_dataset(
     is_part = residents_only if planned is None else bool(planned.residents_only) and not is_published
     if is_part:
         check_border((*sources.workers, *sources.od)[0], read.crosswalk)
-    arranged = arrange(read.crosswalk, read.residents, read.pumas, residents_only=is_part)
+    arranged = arrange(
+        read.crosswalk,
+        read.residents,
+        read.pumas,
+        residents_only=is_part,
+        unknown_homes=workers is not None,
+    )
     read = read.drop_rows()
     with ThreadPoolExecutor(max_workers=1) as beside:
         # Who works where needs no polygons, which take most of the time.
@@ -198,6 +203,7 @@ def import_dataset(
         tables=hierarchy.tables | base | counted | described.tables | {"prior": prior},
         facts=facts,
         workers=commutes.workers,
+        edits=commutes.edits,
         totals=commutes.totals,
     )
 
@@ -233,7 +239,7 @@ def import_jobs(
     for done, path in enumerate(sorted(sources.od), 1):
         files.append(read_od(path, is_published=True))
         progress(READING, done, len(sources.od))
-    planned = OdCommutes.of(files, _imported_states(blocks), is_published=True)
+    planned = OdCommutes.of(files, imported_states(blocks), is_published=True)
     commutes = planned.place(blocks, vintage)
     described = read_published_counts(sources.characteristics, blocks, vintage, commutes, progress)
     assert commutes.jobs is not None, "OD files have jobs"
@@ -306,69 +312,6 @@ def _write_workers(writer: StoreWriter, workers: WorkerSource) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedCounts:
-    """Public characteristics of places: the table, the facts, and notes; empty without files."""
-
-    tables: dict[str, pandas.DataFrame] = field(default_factory=dict)
-    facts: JsonObject = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-
-def _imported_states(blocks: pandas.DataFrame) -> list[str]:
-    """Codes of the states with a crosswalk."""
-    return sorted(set(blocks["state_id"][~blocks["elsewhere"].to_numpy(dtype=bool)]))
-
-
-def read_published_counts(
-    paths: Sequence[Path],
-    blocks: pandas.DataFrame,
-    vintage: int,
-    commutes: Commutes,
-    progress: Progress = silent,
-) -> PublishedCounts:
-    """Read files of characteristics, and compare their totals with the jobs of OD files.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-    blocks : DataFrame
-        The table of the schema.
-    vintage : int
-        Census year of the blocks.
-    commutes : Commutes
-        The jobs. Those of worker records are not compared.
-    progress : callable
-        Called with (stage, done, total).
-
-    Raises
-    ------
-    SourceFileError, SourceRowError
-        A file does not fit; the message says why in one line.
-    """
-    if not paths:
-        return PublishedCounts()
-    progress(READING_CHARACTERISTICS, 0, len(paths))
-    lookup, state_ids = BlockLookup.of(blocks, vintage), _imported_states(blocks)
-    files, parts = [], []
-    for done, path in enumerate(sorted(paths)):
-        file = read_characteristics(path)
-        files.append(file.drop_rows())
-        check_characteristics_together(files, state_ids, commutes.year, commutes.job_type)
-        parts.append(count_rows(file, lookup))
-        progress(READING_CHARACTERISTICS, done + 1, len(paths))
-    table = counts_table(parts)
-    del parts
-    notes = list(notes_on_segments(table, files, blocks["state_id"]))
-    if commutes.jobs is not None:
-        outflow = sum(commutes.outflow.values())
-        od = OdJobs(commutes.jobs, commutes.destination_states, commutes.residents_only, outflow)
-        notes = notes_on_totals(table, files, blocks["state_id"], od) + notes
-    return PublishedCounts(
-        {CHARACTERISTIC_COUNTS.name: table}, {FACT: [file.as_fact() for file in files]}, tuple(notes)
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class _Read:
     od: list[OdFile]
     crosswalk: Crosswalk
@@ -427,7 +370,7 @@ def _read(sources: Sources, threads: int, progress: Progress, *, is_published: b
 
 
 def _worker_files(
-    sources: Sources, scratch: Path | None, threads: int, residents_only: bool
+    sources: Sources, scratch: Path | None, threads: int, residents_only: bool, editing: Editing | None
 ) -> WorkerCommutes:
     """Check the schema and the columns of worker records before the geography is read, which takes longer."""
     if len(sources.worker_schema) != 1:
@@ -437,7 +380,12 @@ def _worker_files(
         )
     columns = read_worker_columns(sources.worker_schema[0])
     return WorkerCommutes.of(
-        sources.workers, columns, scratch=scratch, threads=threads, residents_only=residents_only
+        sources.workers,
+        columns,
+        scratch=scratch,
+        threads=threads,
+        residents_only=residents_only,
+        editing=editing,
     )
 
 

@@ -1,9 +1,13 @@
-"""Compare published characteristics (WAC, RAC) with the OD files of an import: differences are noted, not refused."""
+"""Read published characteristics (WAC, RAC), and compare them with the OD files of an import.
+
+Differences are noted, not refused.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -11,10 +15,22 @@ import numpy.typing as npt
 import pandas
 
 from geodata.geography.elsewhere import postal_code
-from geodata.sources.characteristics import CharacteristicsFile
+from geodata.importing.commutes import Commutes
+from geodata.json_objects import JsonObject
+from geodata.progress import Progress, silent
+from geodata.sources.characteristics import (
+    CharacteristicsFile,
+    check_characteristics_together,
+    count_rows,
+    counts_table,
+    read_characteristics,
+)
+from geodata.sources.lodes import BlockLookup
+from geodata.store.characteristic_counts import FACT
 from geodata.store.characteristic_groups import ALL_WORKERS, BANDS, ENDS, FILE_KINDS, SEGMENTS, TOTAL, End
-from geodata.store.schema import CHARACTERISTIC_CODES
+from geodata.store.schema import CHARACTERISTIC_CODES, CHARACTERISTIC_COUNTS
 
+READING_CHARACTERISTICS: Final = "reading characteristics"
 _OTHER_VINTAGE: Final = "one of the files is probably of another vintage of LODES"
 _POSITION: Final[dict[End, str]] = {"work": "destination_index", "home": "origin_index"}
 Ints = npt.NDArray[np.int64]
@@ -145,3 +161,66 @@ def _blocks(n: int) -> str:
 
 def _reason(total: int) -> str:
     return _OTHER_VINTAGE if total else "the file has a header and no rows"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedCounts:
+    """Public characteristics of places: the table, the facts, and notes; empty without files."""
+
+    tables: dict[str, pandas.DataFrame] = field(default_factory=dict)
+    facts: JsonObject = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def imported_states(blocks: pandas.DataFrame) -> list[str]:
+    """Codes of the states with a crosswalk."""
+    return sorted(set(blocks["state_id"][~blocks["elsewhere"].to_numpy(dtype=bool)]))
+
+
+def read_published_counts(
+    paths: Sequence[Path],
+    blocks: pandas.DataFrame,
+    vintage: int,
+    commutes: Commutes,
+    progress: Progress = silent,
+) -> PublishedCounts:
+    """Read files of characteristics, and compare their totals with the jobs of OD files.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    blocks : DataFrame
+        The table of the schema.
+    vintage : int
+        Census year of the blocks.
+    commutes : Commutes
+        The jobs. Those of worker records are not compared.
+    progress : callable
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    SourceFileError, SourceRowError
+        A file does not fit; the message says why in one line.
+    """
+    if not paths:
+        return PublishedCounts()
+    progress(READING_CHARACTERISTICS, 0, len(paths))
+    lookup, state_ids = BlockLookup.of(blocks, vintage), imported_states(blocks)
+    files, parts = [], []
+    for done, path in enumerate(sorted(paths)):
+        file = read_characteristics(path)
+        files.append(file.drop_rows())
+        check_characteristics_together(files, state_ids, commutes.year, commutes.job_type)
+        parts.append(count_rows(file, lookup))
+        progress(READING_CHARACTERISTICS, done + 1, len(paths))
+    table = counts_table(parts)
+    del parts
+    notes = list(notes_on_segments(table, files, blocks["state_id"]))
+    if commutes.jobs is not None:
+        outflow = sum(commutes.outflow.values())
+        od = OdJobs(commutes.jobs, commutes.destination_states, commutes.residents_only, outflow)
+        notes = notes_on_totals(table, files, blocks["state_id"], od) + notes
+    return PublishedCounts(
+        {CHARACTERISTIC_COUNTS.name: table}, {FACT: [file.as_fact() for file in files]}, tuple(notes)
+    )

@@ -87,6 +87,8 @@ _FACTS: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
     "budget": (_is_text_by_name, "an object of texts"),
     "characteristics": (_is_objects, "a list of objects"),
     "worker_attributes": (_is_objects, "a list of objects"),
+    "persons": (lambda value: value is True, "true"),
+    "edit_rules": (_is_texts, "a list of texts"),
     "worker_never": (_is_objects, "a list of objects"),
     "last_release": (_is_object, "an object"),
 }

@@ -473,7 +473,7 @@ def _table(kind: StoreKind, name: str, facts: JsonObject) -> Table:
 def _tables(kind: StoreKind, facts: JsonObject) -> Iterator[Table]:
     """Every table that a store with some facts must or may have."""
     for table in (*TABLES[kind], *OPTIONAL_TABLES[kind]):
-        yield workers_table(WorkerSchema.from_facts(facts).domains) if table is WORKERS else table
+        yield workers_table(WorkerSchema.from_facts(facts).stored) if table is WORKERS else table
 
 
 def _wrong_kind(path: Path, kind: object, wanted: StoreKind) -> str:

@@ -21,8 +21,9 @@ PlaceUnit = Literal["block", "tract"]
 DIGITS: Final[dict[PlaceUnit, int]] = {"block": 15, "tract": 11}
 """Digits of the code of a place."""
 
-_TOP: Final = ("year", "job_type", "workplace", "home", *JOB_LABELS, "attributes", "never")
-_ATTRIBUTE: Final = ("title", "column", "values", "bands", "parents", "derives")
+_ANY_REST: Final = "*"
+_TOP: Final = ("year", "job_type", "workplace", "home", *JOB_LABELS, "person", "attributes", "never")
+_ATTRIBUTE: Final = ("title", "column", "values", "bands", "parents", "derives", "published")
 _LARGEST_SCHEMA: Final = 1 << 20  # bytes
 _JOB_TYPE: Final = re.compile(r"JT\d\d")
 _YEARS: Final = range(1900, 2101)
@@ -32,18 +33,27 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceColumn:
-    """A column of block or tract codes; those of homes are confidential, so messages do not quote them."""
+    """A column of block or tract codes, and the texts that stand for no known place."""
 
     column: str
     unit: PlaceUnit
-    is_home: bool
+    missing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Position of the value that each cell stands for, by the cell's text."""
+    """Position of the value that each cell stands for, by the cell's text, or by how it begins: '31*'."""
 
     position: Mapping[str, int]
+
+    def find(self, word: str | None) -> int:
+        """Position of a cell's value, by the longest beginning that is listed; -1 if it has none."""
+        if word is None:
+            return -1
+        if word in self.position and not word.endswith(_ANY_REST):
+            return self.position[word]
+        beginnings = (word[:length] + _ANY_REST for length in range(len(word), 0, -1))
+        return next((self.position[beginning] for beginning in beginnings if beginning in self.position), -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +78,14 @@ class CodedColumn:
         Its column in the file.
     coder : Values or Bands
         How a cell becomes the position of a value.
+    is_published : bool
+        Otherwise its cells are checked and then left behind, so that no model and no publication can have them.
     """
 
     name: str
     column: str
     coder: Coder
+    is_published: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +106,8 @@ class WorkerColumns:
         Codes of the states whose workplaces are imported; by default those of the crosswalks.
     coded : tuple of CodedColumn
         Attributes of the job that are not derived, then the further attributes.
+    person : str, optional
+        The column that says whose job a row is.
     schema : WorkerSchema
         The further attributes.
     year : int, optional
@@ -106,6 +121,7 @@ class WorkerColumns:
     home: PlaceColumn
     work_states: tuple[str, ...] | None
     coded: tuple[CodedColumn, ...]
+    person: str | None
     schema: WorkerSchema
     year: int | None
     job_type: str | None
@@ -114,7 +130,7 @@ class WorkerColumns:
     def columns(self) -> list[str]:
         """Every column of the file that is read, each once."""
         named = [self.workplace.column, self.home.column, *(coded.column for coded in self.coded)]
-        return list(dict.fromkeys(named))
+        return list(dict.fromkeys([*named, *([] if self.person is None else [self.person])]))
 
 
 def read_worker_columns(path: Path) -> WorkerColumns:
@@ -160,7 +176,9 @@ class _Reader:
         read = [self._attribute(name, self._entry(attributes, name)) for name in attributes]
         schema = self._make_checked(
             lambda: WorkerSchema(
-                attributes=tuple(attribute for attribute, _ in read), never=self._never(document)
+                attributes=tuple(attribute for attribute, column in read if column.is_published),
+                never=self._never(document),
+                has_persons="person" in document,
             )
         )
         jobs = [self._job_column(document, name, schema) for name in JOB_LABELS]
@@ -169,9 +187,10 @@ class _Reader:
             sha256=hashlib.sha256(content).hexdigest(),
             n_lines=len(content.splitlines()),
             workplace=self._place("workplace", workplace, ("column", "unit", "states")),
-            home=self._place("home", self._table(document, "home"), ("column", "unit")),
+            home=self._place("home", self._table(document, "home"), ("column", "unit", "missing")),
             work_states=self._states(workplace),
             coded=(*(column for column in jobs if column is not None), *(column for _, column in read)),
+            person=self._person(document),
             schema=schema,
             year=self._year(document.get("year")),
             job_type=self._job_type(document.get("job_type")),
@@ -183,8 +202,14 @@ class _Reader:
         if not isinstance(unit, str) or unit not in DIGITS:
             self._refuse(f"{name}.unit is {unit!r}; it must be 'block' or 'tract'")
         column = self._text(table, "column", f"[{name}]")
-        is_home = name == "home"
-        return PlaceColumn(column=column, unit="block" if unit == "block" else "tract", is_home=is_home)
+        missing = table.get("missing", [])
+        if not isinstance(missing, list) or not all(isinstance(text, str) for text in missing):
+            self._refuse(f'{name}.missing must be a list of texts, such as ["", "999999999999999"]')
+        return PlaceColumn(
+            column=column,
+            unit="block" if unit == "block" else "tract",
+            missing=frozenset(text.strip() for text in missing),
+        )
 
     def _states(self, workplace: JsonObject) -> tuple[str, ...] | None:
         if "states" not in workplace:
@@ -242,7 +267,12 @@ class _Reader:
             )
         )
         column = self._text(table, "column", where, default=name)
-        return attribute, CodedColumn(name=name, column=column, coder=coder)
+        is_published = table.get("published", True)
+        if not isinstance(is_published, bool):
+            self._refuse(f"{where} published is {is_published!r}; it must be true or false")
+        if not is_published and (parents is not None or derives):
+            self._refuse(f"{where} is not published, so it has no parents, and derives nothing; remove both")
+        return attribute, CodedColumn(name=name, column=column, coder=coder, is_published=is_published)
 
     def _derives(self, where: str, table: JsonObject) -> dict[str, tuple[int, ...]]:
         derives = table.get("derives", {})
@@ -260,6 +290,13 @@ class _Reader:
         if not isinstance(parents, list) or not all(isinstance(parent, str) for parent in parents):
             self._refuse(f'{where} parents must be a list of attributes, such as ["industry", "earnings"]')
         return tuple(parents)
+
+    def _person(self, document: JsonObject) -> str | None:
+        if "person" not in document:
+            return None
+        table = self._table(document, "person")
+        self._refuse_unknown_keys("[person]", table, ("column",))
+        return self._text(table, "column", "[person]")
 
     def _never(self, document: JsonObject) -> tuple[Never, ...]:
         """Combinations that never occur: a code, or a list of codes, of each attribute."""

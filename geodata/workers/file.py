@@ -7,14 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow
 import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet
 
-from geodata.errors import SourceFileError, SourceRowError
+from geodata.errors import SourceFileError
 from geodata.sources.reading import FIRST_DATA_LINE, read_header
 
 BATCH_BYTES: Final = 32 << 20
@@ -29,6 +31,26 @@ _BYTES: Final = (
     pyarrow.types.is_fixed_size_binary,
 )
 _CELL: Final = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+_NO_CELLS: Final = pyarrow.array([], _CELL)
+
+
+class Fault(NamedTuple):
+    """Cells of one column that are wrong for one reason: confidential.
+
+    Attributes
+    ----------
+    column, reason : str
+        The reason is public: it follows from the schema and the geography.
+    numbers : tuple of int
+        Lines or rows of the file.
+    values : tuple of str
+        What the cells hold.
+    """
+
+    column: str
+    reason: str
+    numbers: tuple[int, ...]
+    values: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +61,29 @@ class WorkerBatch:
     ----------
     file : WorkerFile
         Where they are from.
-    first_row : int
-        Rows of data before them.
+    numbers : int64[n_rows]
+        What people call each row: its line of a text file, or its row of a Parquet file, from 1 on.
     columns : dict of str to Array
         The columns that the schema names. Cells of a text file are dictionaries of text.
+    ragged : tuple of int
+        Lines among them that have more or fewer cells than the header. They are no rows of the batch.
     """
 
     file: WorkerFile
-    first_row: int
+    numbers: npt.NDArray[np.int64]
     columns: dict[str, pyarrow.Array]
+    ragged: tuple[int, ...] = ()
 
     @property
     def n_rows(self) -> int:
         """Rows in the batch."""
         return len(next(iter(self.columns.values())))
 
-    def refuse(self, row: int, problem: str, remedy: str) -> NoReturn:
-        """Raise SourceRowError for a row of the batch, counted from zero."""
-        raise SourceRowError(
-            f"{self.file.path}: {self.file.place(self.first_row + row)}: {problem}; {remedy}"
-        )
+    def fault(self, rows: npt.NDArray[np.integer], column: str, reason: str) -> Fault:
+        """The faults of the cells that a column has in some rows of the batch, counted from 0."""
+        values = self.columns[column].take(pyarrow.array(rows)).to_pylist()
+        shown = tuple("" if value is None else str(value) for value in values)
+        return Fault(column, reason, tuple(self.numbers[rows].tolist()), shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,40 +124,51 @@ class WorkerFile:
             _check_types(path, wanted.values())
         return cls(path, parquet, header, wanted)
 
-    def place(self, row: int) -> str:
-        """What people call a row of data: the line of a text file, or the row of a Parquet file from 1 on."""
-        return f"row {row + 1}" if self.parquet else f"line {row + FIRST_DATA_LINE}"
-
     def batches(self) -> Iterator[WorkerBatch]:
         """Yield the rows in order.
 
         Raises
         ------
         SourceFileError
-            The file is truncated, not UTF-8, or ragged, or has no rows. The message quotes no row.
+            The file is truncated, not UTF-8, or has no rows. The message quotes no row.
         """
-        first = 0
+        is_empty = True
         with self._translate_errors():
             for batch in self._parquet_batches() if self.parquet else self._text_batches():
-                if batch.num_rows:
-                    yield WorkerBatch(
-                        self, first, {name: batch.column(column) for name, column in self.wanted.items()}
-                    )
-                    first += batch.num_rows
-        if first == 0:
+                if batch.n_rows or batch.ragged:
+                    is_empty = False
+                    yield batch
+        if is_empty:
             raise SourceFileError(f"{self.path}: a header and no rows; check the file")
 
-    def _parquet_batches(self) -> Iterator[pyarrow.RecordBatch]:
+    def _parquet_batches(self) -> Iterator[WorkerBatch]:
         # With a buffer, a column of a large row group is read piece by piece.
+        first = 1
         with pyarrow.parquet.ParquetFile(self.path, buffer_size=_PARQUET_BUFFER_BYTES) as source:
-            yield from source.iter_batches(batch_size=_BATCH_ROWS, columns=list(self.wanted.values()))
+            for batch in source.iter_batches(batch_size=_BATCH_ROWS, columns=list(self.wanted.values())):
+                yield WorkerBatch(self, first + np.arange(batch.num_rows), self._columns(batch))
+                first += batch.num_rows
 
-    def _text_batches(self) -> Iterator[pyarrow.RecordBatch]:
+    def _text_batches(self) -> Iterator[WorkerBatch]:
         # Not by `open_csv`: where the disk is faster than we are, it holds up to 32 blocks that it has read ahead.
         n_lines = 0
         for number, block in enumerate(self._text_blocks()):
-            yield from self._parse_block(block, n_lines, skip_header=number == 0).to_batches()
+            ragged: list[int] = []
+            rows = self._parse_block(block, n_lines, ragged, skip_header=number == 0)
+            first = n_lines + (FIRST_DATA_LINE if number == 0 else 1)
+            numbers = np.setdiff1d(first + np.arange(rows.num_rows + len(ragged)), ragged)
+            at = 0
+            for batch in rows.to_batches():
+                own = numbers[at : at + batch.num_rows]
+                yield WorkerBatch(self, own, self._columns(batch))
+                at += batch.num_rows
+            if ragged:
+                yield WorkerBatch(self, numbers[:0], dict.fromkeys(self.wanted, _NO_CELLS), tuple(ragged))
             n_lines += block.count(b"\n")
+
+    def _columns(self, rows: pyarrow.RecordBatch | pyarrow.Table) -> dict[str, pyarrow.Array]:
+        """Columns by their names in the schema."""
+        return {name: rows.column(column) for name, column in self.wanted.items()}
 
     def _text_blocks(self) -> Iterator[bytes]:
         """Yield the content in blocks of whole lines: as many bytes as `BATCH_BYTES`, and the rest of a line."""
@@ -149,16 +185,20 @@ class WorkerFile:
             if begun:
                 yield begun
 
-    def _parse_block(self, block: bytes, n_lines: int, *, skip_header: bool) -> pyarrow.Table:
-        """The rows of a block of text before which there are so many lines."""
-        ragged: list[pyarrow.csv.InvalidRow] = []
+    def _parse_block(
+        self, block: bytes, n_lines: int, ragged: list[int], *, skip_header: bool
+    ) -> pyarrow.Table:
+        """The rows of a block of text before which there are so many lines; lines with other cells go to `ragged`."""
 
         def remember(row: pyarrow.csv.InvalidRow) -> str:
-            ragged.append(row)
+            if row.number is None:
+                return "error"
+            ragged.append(n_lines + row.number)
             return "skip"
 
+        no_rows = pyarrow.table(dict.fromkeys(self.wanted.values(), _NO_CELLS))
         if not block.strip():
-            return pyarrow.table({name: pyarrow.array([], _CELL) for name in self.wanted.values()})
+            return no_rows
         try:
             return pyarrow.csv.read_csv(
                 pyarrow.BufferReader(block),
@@ -177,16 +217,11 @@ class WorkerFile:
                     null_values=[],
                 ),
             )
-        finally:  # a block of ragged rows alone is an error by itself
-            if ragged:
-                self._refuse_ragged(ragged[0], n_lines)
-
-    def _refuse_ragged(self, row: pyarrow.csv.InvalidRow, n_lines: int) -> NoReturn:
-        place = f"line {n_lines + row.number}: " if row.number is not None else "a row has "
-        raise SourceFileError(
-            f"{self.path}: {place}{row.actual_columns} cells, but the header has {row.expected_columns}; "
-            "correct the row"
-        )
+        except pyarrow.ArrowInvalid:
+            # A block of such lines alone is an error by itself.
+            if len(ragged) < block.count(b"\n") - skip_header + (not block.endswith(b"\n")):
+                raise
+            return no_rows
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,14 @@ import pyarrow
 import pyarrow.compute
 
 from geodata.errors import SourceFileError
-from geodata.sources.lodes import OTHER_VINTAGE_SHARE, shown_code, why_not_found
+from geodata.geography.elsewhere import UNKNOWN_HOME, states
+from geodata.sources.lodes import OTHER_VINTAGE_SHARE
 from geodata.workers.columns import DIGITS, PlaceColumn, PlaceUnit
-from geodata.workers.file import WorkerBatch, text_of
+from geodata.workers.file import Fault, WorkerBatch, text_of
 
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+_Value = TypeVar("_Value", bound=np.generic)
 _N_STATES: Final = 100
 HOMES_BY_TRACT: Final = (
     "homes are given by tract: each worker is put into a block of the tract, by its residents and a number computed "
@@ -34,13 +37,27 @@ class PlaceCodes:
     Attributes
     ----------
     number : int64[n]
-        Code of each row's place, as a number.
+        Code of each row's place, as a number; 0 where there is none.
     state : int64[n]
         Its state, as a number.
+    good : bool[n]
+        Whether a cell holds the code of a place that may exist.
+    faults : list of Fault
+        Of the other cells.
     """
 
     number: Ints
     state: Ints
+    good: Bools
+    faults: list[Fault]
+
+
+class FoundPlaces(NamedTuple):
+    """Row of `blocks` or `tracts` of each wanted place, -1 for the others; whether a place is one; and faults."""
+
+    row: Ints
+    good: Bools
+    faults: list[Fault]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +72,12 @@ class Places:
         Row of each in `blocks`, or in `tracts`.
     states : bool[100]
         Whether a state has a crosswalk, by its number.
+    are_states : bool[100]
+        Whether there is a state of this number.
     elsewhere : int64[100]
         Row of `blocks` of each state's elsewhere unit, by its number; -1 if it has none.
+    unknown : int
+        Row of `blocks` of unknown homes; -1 if nobody can be counted there.
     center : int64[tracts]
         The block nearest to each tract's center.
     ends : int64[tracts + 1]
@@ -69,8 +90,10 @@ class Places:
 
     number: dict[PlaceUnit, Ints]
     row: dict[PlaceUnit, Ints]
-    states: npt.NDArray[np.bool_]
+    states: Bools
+    are_states: Bools
     elsewhere: Ints
+    unknown: int
     center: Ints
     ends: Ints
     running: Ints
@@ -100,13 +123,16 @@ class Places:
         inside = np.zeros(_N_STATES, dtype=bool)
         inside[number["block"] // 10**13] = True
         units = np.full(_N_STATES, -1, dtype=np.int64)
-        units[[int(state) for state in elsewhere]] = list(elsewhere.values())
+        of_state = {int(state): row for state, row in elsewhere.items() if state != UNKNOWN_HOME}
+        units[list(of_state)] = list(of_state.values())
         ends = np.searchsorted(blocks["tract_index"].to_numpy(), np.arange(len(tracts) + 1))
         return cls(
             number=number,
             row=row,
             states=inside & (units < 0),
+            are_states=inside | np.isin(np.arange(_N_STATES), [int(state) for state in states()]),
             elsewhere=units,
+            unknown=elsewhere.get(UNKNOWN_HOME, -1),
             center=_center_blocks(blocks, tracts),
             ends=ends.astype(np.int64),
             running=_running_residents(blocks, ends.astype(np.int64)),
@@ -127,81 +153,80 @@ class Places:
         return np.searchsorted(self.running, person, side="right") - 1
 
 
-def read_codes(batch: WorkerBatch, place: PlaceColumn, *, if_blank: str) -> PlaceCodes:
-    """Read the codes of a column of places; `if_blank` is the remedy for a blank cell.
-
-    Raises
-    ------
-    SourceRowError
-        A cell is blank, or does not have the digits of a block's or a tract's code.
-    """
+def read_codes(batch: WorkerBatch, place: PlaceColumn) -> PlaceCodes:
+    """Read the codes of a column of places."""
     digits = DIGITS[place.unit]
     column = batch.columns[place.column]
     cells = text_of(column)
     words = cells.dictionary
     if pyarrow.types.is_integer(column.type):
         words = pyarrow.compute.utf8_lpad(words, digits, "0")
-    good = pyarrow.compute.match_substring_regex(words, f"^[0-9]{{{digits}}}$")
-    index = indices_of(batch, cells, place.column, if_blank)
-    is_empty = np.asarray(pyarrow.compute.equal(words, "").to_numpy(zero_copy_only=False), dtype=bool)
-    _refuse_blank(batch, is_empty[index], place.column, if_blank)
-    bad = np.flatnonzero(~np.asarray(good.to_numpy(zero_copy_only=False), dtype=bool))
-    if bad.size:
-        row = int(np.flatnonzero(np.isin(index, bad))[0])
-        batch.refuse(
-            row,
-            f"{place.column} is no code of a {place.unit}, which has {digits} digits"
-            if place.is_home
-            else f"{place.column} is {words[index[row]].as_py()!r}, a {place.unit} has {digits} digits",
-            "check that leading zeros were kept",
-        )
-    number = words.cast(pyarrow.int64()).to_numpy()[index]
-    return PlaceCodes(number, number // 10 ** (digits - 2))
+    is_code_word = pyarrow.compute.match_substring_regex(words, f"^[0-9]{{{digits}}}$")
+    number_of_word = pyarrow.compute.if_else(is_code_word, words, "0").cast(pyarrow.int64()).to_numpy()
+    number = look_up(cells, number_of_word, 0)
+    is_code = look_up(cells, is_code_word.to_numpy(zero_copy_only=False).astype(np.bool_), False)
+    # Codes that stand for no known place, by the record layout, are no faults.
+    is_missing = look_up(cells, np.isin(words.to_pylist(), list(place.missing)), "" in place.missing)
+    is_blank = blank_cells(cells) & ~is_missing
+    faults = [
+        *list_faults(batch, place.column, "is blank", is_blank),
+        *list_faults(
+            batch,
+            place.column,
+            f"is no code of a {place.unit}, which has {digits} digits; leading zeros may be lost",
+            ~is_code & ~is_blank & ~is_missing,
+        ),
+    ]
+    return PlaceCodes(number, number // 10 ** (digits - 2), is_code & ~is_missing, faults)
 
 
-def indices_of(batch: WorkerBatch, cells: pyarrow.DictionaryArray, column: str, if_blank: str) -> Ints:
-    """Position of each row's cell in the dictionary; SourceRowError with this remedy if a cell is missing."""
-    _refuse_blank(batch, cells.is_null().to_numpy(zero_copy_only=False), column, if_blank)
-    return np.asarray(cells.indices.to_numpy(), dtype=np.int64)
+def look_up(
+    cells: pyarrow.DictionaryArray, of_word: npt.NDArray[_Value], missing: object
+) -> npt.NDArray[_Value]:
+    """What the word of each row's cell stands for; `missing` where there is none."""
+    index: Ints = cells.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    values: npt.NDArray[_Value] = np.append(of_word, np.array([missing], dtype=of_word.dtype))
+    return values[index]
 
 
-def _refuse_blank(batch: WorkerBatch, is_blank: npt.NDArray[np.bool_], column: str, if_blank: str) -> None:
-    rows = np.flatnonzero(is_blank)
-    if rows.size:
-        batch.refuse(int(rows[0]), f"{column} is blank", if_blank)
+def blank_cells(cells: pyarrow.DictionaryArray) -> Bools:
+    """Whether each row's cell is missing or blank."""
+    is_empty = pyarrow.compute.equal(cells.dictionary, "").to_numpy(zero_copy_only=False).astype(np.bool_)
+    return look_up(cells, is_empty, True)
+
+
+def list_faults(batch: WorkerBatch, column: str, reason: str, is_faulty: Bools) -> list[Fault]:
+    """The faults of a column for one reason; an empty list if no row has one."""
+    rows = np.flatnonzero(is_faulty)
+    return [batch.fault(rows, column, reason)] if rows.size else []
 
 
 def find_places(
-    batch: WorkerBatch, place: PlaceColumn, codes: PlaceCodes, wanted: npt.NDArray[np.bool_], places: Places
-) -> Ints:
-    """Row of `blocks` or `tracts` of each wanted place; the others are -1.
+    batch: WorkerBatch, place: PlaceColumn, codes: PlaceCodes, wanted: Bools, places: Places
+) -> FoundPlaces:
+    """Find the wanted places in `blocks` or `tracts`.
 
     Raises
     ------
-    SourceRowError
-        A wanted place is not imported.
     SourceFileError
-        So many are not that the file must be of another vintage.
+        So many are not there that the file must be of another vintage.
     """
+    is_nowhere = codes.good & ~places.are_states[codes.state]
+    wanted = wanted & codes.good & ~is_nowhere
     row = np.where(wanted, places.find(place.unit, codes.number), -1)
-    lost = np.flatnonzero((row < 0) & wanted)
-    if lost.size:
-        _refuse_lost(batch, place, codes, lost, int(wanted.sum()), places.vintage)
-    return row
-
-
-def _refuse_lost(
-    batch: WorkerBatch, place: PlaceColumn, codes: PlaceCodes, lost: Ints, n_wanted: int, vintage: int
-) -> NoReturn:
-    row = int(lost[0])
-    code = None if place.is_home else f"{codes.number[row]:0{DIGITS[place.unit]}d}"
-    if lost.size > 1 and lost.size > OTHER_VINTAGE_SHARE * n_wanted:
+    is_lost = wanted & (row < 0)
+    n_lost = int(np.count_nonzero(is_lost))
+    if n_lost > 1 and n_lost > OTHER_VINTAGE_SHARE * int(np.count_nonzero(wanted)):
         raise SourceFileError(
-            f"{batch.file.path}: {batch.file.place(batch.first_row + row)}: {shown_code(place.column, code)} and many "
-            f"more are not in the crosswalk of {vintage} blocks: probably another vintage; use the "
-            "crosswalks of the blocks in the file"
+            f"{batch.file.path}: {place.column}: many codes are not in the crosswalk of {places.vintage} blocks: "
+            "probably another vintage; use the crosswalks of the blocks in the file"
         )
-    batch.refuse(row, *why_not_found(place.column, code, int(codes.state[row]), "vintage of blocks"))
+    faults = [
+        *codes.faults,
+        *list_faults(batch, place.column, "is not in the crosswalk of its state", is_lost),
+        *list_faults(batch, place.column, "is in no state", is_nowhere),
+    ]
+    return FoundPlaces(row, codes.good & ~is_lost & ~is_nowhere, faults)
 
 
 def _codes(frame: pandas.DataFrame, unit: str) -> tuple[Ints, Ints]:

@@ -14,6 +14,7 @@ from typing import Final, Literal, TypeAlias, get_args
 from geodata.errors import GeodataError, StoreError
 from geodata.json_objects import JsonMapping, JsonObject
 from geodata.store.schema import AGE_BANDS, BOUNDS, EARNINGS_BANDS, INDEX_OF, INDUSTRY_GROUPS
+from geodata.workers.persons import JOB_NUMBER, MOST_JOBS
 
 JobAttribute = Literal["age", "earnings", "industry"]
 
@@ -38,6 +39,8 @@ USUAL_PARENTS: Final = ("industry", "earnings")
 """Parents of a further attribute that names none."""
 
 MOST_VALUES: Final = 2**15
+PERSONS: Final = "persons"
+"""Fact of a manifest: True if the records say which jobs are one person's."""
 _ATTRIBUTE_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _TAKEN: Final = frozenset(
     {
@@ -45,6 +48,7 @@ _TAKEN: Final = frozenset(
         *BOUNDS,
         *INDEX_OF,
         *("home_tract", "home_block", "work_block", "workers", "geometry"),
+        JOB_NUMBER,
     }
 )
 """Names of columns that records and points have anyway."""
@@ -161,6 +165,8 @@ class WorkerSchema:
     never : tuple of mapping of str to tuple of str
         Combinations that never occur: no worker has, in all attributes of one of them, one of the listed codes. Age,
         earnings, and industry have codes 1 to 3.
+    has_persons : bool
+        Whether the records say which jobs are one person's.
 
     Raises
     ------
@@ -171,6 +177,7 @@ class WorkerSchema:
 
     attributes: tuple[Attribute, ...] = ()
     never: tuple[Never, ...] = ()
+    has_persons: bool = False
 
     def __post_init__(self) -> None:
         names = [attribute.name for attribute in self.attributes]
@@ -222,6 +229,11 @@ class WorkerSchema:
         return {attribute.name: attribute.size for attribute in self.attributes}
 
     @property
+    def stored(self) -> dict[str, int]:
+        """Number of values of each column that `workers` has beside those of jobs, by name."""
+        return self.domains | ({JOB_NUMBER: MOST_JOBS} if self.has_persons else {})
+
+    @property
     def derived_from(self) -> dict[str, Attribute]:
         """The attributes of the job that are derived, and the attribute that derives each."""
         return {name: attribute for attribute in self.attributes for name in attribute.derives}
@@ -233,9 +245,10 @@ class WorkerSchema:
         return STANDARD_PARENTS | derived | further
 
     def as_facts(self) -> JsonObject:
-        """The facts `worker_attributes` and, if there are any, `worker_never` of a manifest."""
-        attributes: JsonObject = {"worker_attributes": [attribute.as_fact() for attribute in self.attributes]}
-        return attributes | ({"worker_never": never_facts(self.never)} if self.never else {})
+        """The facts `worker_attributes` and, where they say anything, `worker_never` and `persons` of a manifest."""
+        facts: JsonObject = {"worker_attributes": [attribute.as_fact() for attribute in self.attributes]}
+        facts |= {"worker_never": never_facts(self.never)} if self.never else {}
+        return facts | ({PERSONS: True} if self.has_persons else {})
 
     @classmethod
     def from_facts(cls, facts: JsonMapping) -> WorkerSchema:
@@ -249,7 +262,11 @@ class WorkerSchema:
         try:
             listed = facts.get("worker_attributes") or ()
             never = facts.get("worker_never") or ()
-            return cls(attributes=tuple(map(Attribute.from_fact, listed)), never=tuple(map(_never_of, never)))
+            return cls(
+                attributes=tuple(map(Attribute.from_fact, listed)),
+                never=tuple(map(_never_of, never)),
+                has_persons=facts.get(PERSONS) is True,
+            )
         except GeodataError as error:
             raise StoreError(f"the manifest's 'worker_attributes': {error}") from error
 

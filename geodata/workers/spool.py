@@ -17,8 +17,10 @@ from geodata.progress import yield_in_order
 from geodata.store.atomic_writes import name_failed_place
 from geodata.store.schema import JOBS, workers_table
 from geodata.workers.order import sort_workers
+from geodata.workers.persons import JOB_NUMBER
 
 WorkerArrays = dict[str, npt.NDArray[np.generic]]
+_ROW: Final = "row"
 _BUCKETS: Final = 1 << 14
 """Ranges of workplaces by which every batch is grouped."""
 _ROWS_AT_ONCE: Final = 1 << 18
@@ -62,7 +64,8 @@ class WorkerSpool:
         self._folder = folder or Path(tempfile.gettempdir())
         self._width = -(-max(n_blocks, 1) // _BUCKETS)
         columns = workers_table(domains).columns
-        self._dtype = np.dtype([(name, kind) for name, kind in columns.items()])
+        self._dtype = np.dtype([*columns.items(), *([(_ROW, "int64")] if JOB_NUMBER in domains else [])])
+        self._job_numbers = np.zeros(0, dtype=np.int16)
         self._ends: list[
             npt.NDArray[np.int64]
         ] = []  # for each batch, the first row of every bucket, and its end
@@ -81,15 +84,21 @@ class WorkerSpool:
         """
         bucket = columns["destination_index"].astype(np.int64) // self._width
         order = np.argsort(bucket.astype(np.uint16), kind="stable")
-        rows = np.empty(order.size, dtype=self._dtype)
+        rows = np.zeros(order.size, dtype=self._dtype)
         for name, values in columns.items():
             rows[name] = values[order]
+        if _ROW in (self._dtype.names or ()):
+            rows[_ROW] = self._rows + order
         with name_failed_place(self._folder):
             content = memoryview(rows.tobytes())
             while content:
                 content = content[self._file.write(content) :]
         self._ends.append(self._rows + np.searchsorted(bucket[order], np.arange(_BUCKETS + 1)))
         self._rows += order.size
+
+    def number_jobs(self, numbers: npt.NDArray[np.int16]) -> None:
+        """Say which job of its person each worker is, in the order in which workers were added."""
+        self._job_numbers = numbers
 
     def parts(self) -> Iterator[WorkerArrays]:
         """Yield all workers, sorted."""
@@ -111,7 +120,9 @@ class WorkerSpool:
         first, after = buckets
         pieces = [self._read(int(ends[first]), int(ends[after])) for ends in self._ends]
         rows = np.concatenate(pieces) if pieces else np.empty(0, dtype=self._dtype)
-        columns = {name: rows[name] for name in self._dtype.names or ()}
+        columns = {name: rows[name] for name in self._dtype.names or () if name != _ROW}
+        if JOB_NUMBER in columns:
+            columns[JOB_NUMBER] = self._job_numbers[rows[_ROW]]
         return sort_workers(columns, self._n_blocks, self.domains)
 
     def _read(self, first: int, end: int) -> npt.NDArray[np.void]:

@@ -82,14 +82,23 @@ class Amounts(Claim, frozen=True, kw_only=True):
     delta: ExactNumber
 
 
+class PersonClaim(Claim, frozen=True, kw_only=True):
+    """What a promise about one job amounts to for a person with so many jobs; of datasets that know persons."""
+
+    jobs: Annotated[int, msgspec.Meta(ge=1)]
+    amounts: Amounts
+    in_words: str
+
+
 class ReadingClaim(Claim, frozen=True, kw_only=True):
-    """What a promise amounts to in one reading of differential privacy; the last two are of releases."""
+    """What a promise amounts to in one reading of differential privacy; the last three are of releases."""
 
     epsilon: ExactNumber
     delta: ExactNumber
     holds_for: str
     survives_post_processing: bool | msgspec.UnsetType = msgspec.UNSET
     delta_of_all_together: float | msgspec.UnsetType = msgspec.UNSET
+    person: PersonClaim | msgspec.UnsetType = msgspec.UNSET
 
 
 class BesideClaim(Claim, frozen=True, kw_only=True):

@@ -31,6 +31,8 @@ PUBLIC_FACTS: Final = (
     "residents_only",
     "segments",
     "counts_are_public",
+    "edit_rules",
+    "persons",
     "layers",
     "last_release",
     "characteristics",
@@ -155,6 +157,8 @@ def public_facts(manifest: Mapping[str, object]) -> JsonObject:
     shown = {name: manifest[name] for name in PUBLIC_FACTS if name in manifest}
     if not shown.get("residents_only"):
         shown.pop("residents_only", None)
+    if not shown.get("edit_rules"):
+        shown.pop("edit_rules", None)
     return shown
 
 

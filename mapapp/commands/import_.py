@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -26,6 +27,7 @@ from mapapp.commands.options import (
 )
 
 if TYPE_CHECKING:
+    from geodata.importing.importing import Imported
     from geodata.sources.recognize import Sources
     from mapapp.answers.published.certificate import PublishedCertificate
 
@@ -103,6 +105,12 @@ _NOT_PUBLIC = (
     "Releases show them exactly, so without this, no release of the dataset is for release.",
 )
 @click.option(
+    "--drop-faulty",
+    is_flag=True,
+    help="Leave out worker records with faults; one whose home alone is faulty keeps its job, with home unknown. By "
+    "default, records with faults are refused. Either way, DATASET.edits.csv lists them.",
+)
+@click.option(
     "--residents-only",
     is_flag=True,
     help="Import jobs without the workers who live in other states, such as an OD main file without its aux file. "
@@ -161,9 +169,22 @@ def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, *
         return
     _require_published(options)
     # Nearly all objects are kept: collecting finds nothing to free among some hundred thousand shapes.
-    with no_collection():
-        facts, unused = _import(dataset, directory, quiet, options)
-    print_result(*_summary(dataset, facts, unused, _earlier_imports(dataset, facts)), as_json=as_json)
+    with no_collection(), _confidential_lines_first(as_json):
+        imported, unused = _import(dataset, directory, quiet, options)
+    earlier = _earlier_imports(dataset, imported.facts)
+    print_result(*_summary(dataset, imported, unused, earlier), as_json=as_json)
+
+
+@contextmanager
+def _confidential_lines_first(as_json: bool) -> Iterator[None]:
+    """Print what is wrong with worker records, before the one line that refuses them is on standard error."""
+    from geodata.errors import FaultyRecordsError
+
+    try:
+        yield
+    except FaultyRecordsError as error:
+        print_result({"edits": error.edits}, list(error.confidential_lines), as_json=as_json)
+        raise
 
 
 def _require_published(options: Options) -> None:
@@ -176,6 +197,7 @@ def _require_published(options: Options) -> None:
 _NOT_WITH_PUBLISHED = (
     "workers",
     "schema",
+    "drop_faulty",
     "counts_are_public",
     "residents_only",
     "budget_epsilon",
@@ -259,10 +281,11 @@ def _list_notes(certificate: PublishedCertificate) -> list[str]:
 
 def _import(
     dataset: Path, directory: Path | None, quiet: bool, options: Options
-) -> tuple[JsonObject, dict[Path, str]]:
-    """Import what the options name; return the facts of the dataset, and the files that were not read."""
+) -> tuple[Imported, dict[Path, str]]:
+    """Import what the options name; return what was imported, and the files that were not read."""
     from geodata.importing.importing import import_dataset, write_dataset
     from geodata.store.store import refuse_existing
+    from geodata.workers.edits import Editing
 
     refuse_existing(dataset)
     budget = _budget(options["budget_epsilon"], options["budget_delta"])
@@ -275,6 +298,9 @@ def _import(
             public_characteristics=options["public_characteristics"],
             residents_only=options["residents_only"],
             scratch=dataset.absolute().parent,
+            editing=Editing(
+                drop_faulty=options["drop_faulty"], report=dataset.with_name(f"{dataset.name}.edits.csv")
+            ),
             progress=report,
         )
         imported = replace(imported, facts=imported.facts | declared)
@@ -283,7 +309,7 @@ def _import(
 
             imported = replace(imported, facts=imported.facts | {"budget": budget_fact(*budget)})
         write_dataset(dataset, imported, finish=_budget_writer(budget), progress=report)
-    return imported.facts, unused
+    return imported, unused
 
 
 def _earlier_imports(dataset: Path, facts: JsonObject) -> list[Path]:
@@ -335,7 +361,7 @@ def _sources(directory: Path | None, options: Options) -> tuple[Sources, dict[Pa
     if "worker_schema" in named:
         named["worker_schema"] = (options["schema"],)
     public = bool(options["public_characteristics"])
-    _check_options(named, public=public)
+    _check_options(named, public=public, drop_faulty=bool(options["drop_faulty"]))
     if directory is None and not named:
         raise UsageError("nothing to import: name a folder with --from, or files with --od and --xwalk")
     in_folder, unused = (
@@ -352,7 +378,7 @@ def _sources(directory: Path | None, options: Options) -> tuple[Sources, dict[Pa
     return sources, {path: why for path, why in unused.items() if path.resolve() not in used}
 
 
-def _check_options(named: Mapping[str, tuple[Path, ...]], *, public: bool) -> None:
+def _check_options(named: Mapping[str, tuple[Path, ...]], *, public: bool, drop_faulty: bool) -> None:
     """Refuse options that do not go together, before any file is read."""
     if "characteristics" in named and not public:
         raise UsageError(f"--characteristics {named['characteristics'][0]}: {_NOT_PUBLIC}")
@@ -360,6 +386,8 @@ def _check_options(named: Mapping[str, tuple[Path, ...]], *, public: bool) -> No
         raise UsageError("--workers and --od: jobs come from worker records or from OD files; leave out one")
     if "workers" in named and "worker_schema" not in named:
         raise UsageError("--workers needs --schema, a file that says what the columns mean")
+    if drop_faulty and "workers" not in named:
+        raise UsageError("--drop-faulty is about worker records; name them with --workers")
     if "worker_schema" in named and "workers" not in named:
         raise UsageError("--schema describes worker records; name them with --workers")
 
@@ -411,22 +439,20 @@ def _title_and_jobs(facts: JsonObject) -> str:
     return f"{facts['title']}, {facts['n_jobs']:,} {jobs_of_type(str(facts.get('job_type') or ''))}"
 
 
+_COUNTS_OF_HOMES = ("commitment_key", "elsewhere", "outflow")
+"""Facts that are not printed: a key, and numbers of homes."""
+
+
 def _summary(
-    dataset: Path, facts: JsonObject, unused: dict[Path, str], earlier: list[Path]
+    dataset: Path, imported: Imported, unused: dict[Path, str], earlier: list[Path]
 ) -> tuple[dict[str, object], list[str]]:
     """Return the result of an import, as data and as text lines."""
-    shown_facts = {name: value for name, value in facts.items() if name != "commitment_key"}
+    facts, edits = imported.facts, imported.edits
     lines = [f"{dataset}: {_title_and_jobs(facts)}"]
     lines += [f"  read      {source['file']}: {source['role']}" for source in facts["sources"]]
     lines += [f"  not read  {path.name}: {why}" for path, why in unused.items()]
-    elsewhere = {state: n for state, n in facts["elsewhere"].items() if n}
-    if elsewhere:
-        total = sum(elsewhere.values())
-        parts = ", ".join(
-            f"{state} {n:,}" for state, n in sorted(elsewhere.items(), key=lambda item: -item[1])
-        )
-        lines.append(f"  elsewhere {total:,} homes outside the crosswalks, by state: {parts}")
     lines += [f"  note      {note}" for note in facts["notes"]]
+    lines += [f"  edits     {rule}" for rule in facts.get("edit_rules", ())]
     lines += _assigned_lines(facts.get("assigned_segments"))
     lines += _undeclared_lines(facts)
     lines += [
@@ -434,9 +460,12 @@ def _summary(
         f"adds up (commutemap ledger {path.name} {dataset.name})"
         for path in earlier
     ]
-    return {
+    result = {
         "dataset": str(dataset),
         "same_files": [str(path) for path in earlier],
         "unused": {str(p): why for p, why in unused.items()},
-        **shown_facts,
-    }, lines
+        **{name: value for name, value in facts.items() if name not in _COUNTS_OF_HOMES},
+    }
+    if edits is None:
+        return result, lines
+    return result | {"edits": edits.to_dict()}, [*lines, *edits.lines()]

@@ -13,6 +13,7 @@ from mapapp.base.errors import UsageError
 from mapapp.commands.options import STORE, json_option, print_result
 
 if TYPE_CHECKING:
+    from geodata.json_objects import JsonMapping
     from mapapp.kinds.base.ledger_entry import LedgerEntry, Reading
     from mapapp.kinds.base.summed_ledgers import Source
 
@@ -72,7 +73,7 @@ def ledger(
     from mapapp.kinds.base.ledger import Ledger
 
     (dataset,) = places
-    open_store(dataset, "dataset", verify=False)
+    facts = open_store(dataset, "dataset", verify=False).manifest
     book = Ledger(dataset)
     if settle is not None:
         if book.torn_line() is None:
@@ -83,7 +84,28 @@ def ledger(
     if withdraw is not None:
         book.withdraw(withdraw, reason=reason or "")
     entries = book.entries()
-    print_result(_as_data(entries), _as_lines(entries), as_json=as_json)
+    person, lines = _of_persons([facts], entries)
+    print_result(_as_data(entries) | person, [*_as_lines(entries), *lines], as_json=as_json)
+
+
+def _of_persons(
+    manifests: Sequence[JsonMapping], entries: Sequence[LedgerEntry]
+) -> tuple[dict[str, object], list[str]]:
+    """What is spent for a person with two jobs in each dataset or year, if one of them knows persons."""
+    from mapapp.kinds.base.persons import has_persons, sum_for_person
+
+    if not any(map(has_persons, manifests)):
+        return {}, []
+    spent = [(row.epsilon, row.delta) for _, row in _list_entries(tuple(entries)) if row.has_amounts]
+    epsilon, delta = sum_for_person(spent, _EXAMPLE_JOBS)
+    line = (
+        f"  for a person with {_EXAMPLE_JOBS} jobs in each: epsilon {float(epsilon):.6g}, delta {float(delta):.6g}; "
+        "with k jobs, k times each epsilon (persons are not matched between years, so each year adds)"
+    )
+    return {"person": {"jobs": _EXAMPLE_JOBS, **_amounts(epsilon, delta)}}, [line]
+
+
+_EXAMPLE_JOBS = 2
 
 
 def _check_options(
@@ -124,9 +146,13 @@ def _sum(places: Sequence[Path]) -> tuple[dict[str, object], list[str]]:
         *_reading_lines(total.readings),
         *(f"note: {note}" for note in total.notes),
     ]
+    from geodata.store.manifest import read_manifest
+
+    person, of_persons = _of_persons([read_manifest(place) for place in places], total.entries)
+    lines += of_persons
     for source in total.sources:
         lines += _source_lines(source)
-    return result, lines
+    return result | person, lines
 
 
 def _source_lines(source: Source) -> list[str]:

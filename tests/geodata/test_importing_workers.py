@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 from collections import Counter
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from geodata.errors import GeodataError, SourceFileError, SourceRowError
+from geodata.errors import FaultyRecordsError, GeodataError, SourceFileError
 from geodata.geography.hierarchy import Hierarchy, arrange, assemble
 from geodata.importing.commutes import Commutes, WorkerCommutes
 from geodata.importing.importing import import_dataset, write_dataset
@@ -28,7 +29,9 @@ from geodata.sources.recognize import Sources, sources_in
 from geodata.store.store import open_store
 from geodata.workers import file
 from geodata.workers.columns import read_worker_columns
+from geodata.workers.edits import DROP_RULE, HOME_RULE, Editing
 from geodata.workers.order import sort_workers
+from geodata.workers.persons import JOB_NUMBER
 from geodata.workers.schema import WorkerSchema
 from geodata.workers.spool import WorkerArrays, WorkerSpool
 from tests.geodata import samples
@@ -45,17 +48,20 @@ class Ground:
     hierarchy: Hierarchy
     crosswalk: Crosswalk
 
-    def read(self, *paths: Path, schema: str = SCHEMA) -> Commutes:
-        """Read files of workers; the schema is written beside the first one."""
+    def read(self, *paths: Path, schema: str = SCHEMA, drop_faulty: bool = False) -> Commutes:
+        """Read files of workers; the schema and the edit report are written beside the first one."""
         columns = read_worker_columns(write_schema(paths[0].parent, schema))
-        found = WorkerCommutes.of(paths, columns, scratch=paths[0].parent, threads=2)
+        editing = Editing(drop_faulty=drop_faulty, report=paths[0].parent / "edits.csv")
+        found = WorkerCommutes.of(paths, columns, scratch=paths[0].parent, threads=2, editing=editing)
         return found.place(self.hierarchy, self.crosswalk, silent)
 
-    def read_text(self, folder: Path, text: str | None = None, schema: str = SCHEMA) -> Commutes:
+    def read_text(
+        self, folder: Path, text: str | None = None, schema: str = SCHEMA, *, drop_faulty: bool = False
+    ) -> Commutes:
         """Read a file of this text."""
         path = folder / "workers.csv"
         path.write_text(lines() if text is None else text, encoding="utf-8")
-        return self.read(path, schema=schema)
+        return self.read(path, schema=schema, drop_faulty=drop_faulty)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +71,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Ground:
     year = crosswalk.vintage
     tracts, blocks = (read_boundaries((), kind, vintage=year) for kind in ("tracts", "blocks"))
     pumas = read_pumas(found.tract_puma, found.puma_names, year)
-    arranged = arrange(crosswalk, read_population(found.population), pumas)
+    arranged = arrange(crosswalk, read_population(found.population), pumas, unknown_homes=True)
     hierarchy = assemble(arranged, crosswalk, pumas, tracts, blocks)
     return Ground(found, hierarchy, crosswalk)
 
@@ -220,17 +226,16 @@ def test_workplaces_by_tract_go_to_the_block_nearest_the_center(ground: Ground, 
     assert any("workplaces are given by tract" in note for note in made.notes)
 
 
-def test_records_with_a_combination_that_never_occurs_are_refused_without_a_count(
-    ground: Ground, tmp_path: Path
-) -> None:
+def test_records_with_a_combination_that_never_occurs_are_faulty(ground: Ground, tmp_path: Path) -> None:
     """Finds a rule that is not compared with the data, or a message that says more than the rule."""
     schema = f'never = [{{ sex = 1, age = 3 }}, {{ industry = 3, age = 1, sex = "X" }}]\n{SCHEMA}'
-    with pytest.raises(SourceFileError) as caught:
+    with pytest.raises(FaultyRecordsError, match="have faults"):
         ground.read_text(tmp_path, schema=schema)
-    assert str(caught.value) == (
-        f"{tmp_path / 'workers.csv'}: some records have a combination that the schema says never occurs (never, "
-        "combination 2: industry 3 and age 1 and sex X); correct the records or the schema"
-    )
+    named = "industry 3 and age 1 and sex X"
+    assert edits_in(tmp_path) == [
+        ("6", "industry and age and sex", named, f"{named}: never, combination 2 of the schema")
+    ]
+    assert ground.read_text(tmp_path, schema=schema, drop_faulty=True).n_jobs == len(JOBS) - 1
     allowed = schema.replace('sex = "X"', "sex = 2")
     assert rows_of(ground.read_text(tmp_path, schema=allowed), ground) == Counter(JOBS)
 
@@ -241,23 +246,71 @@ def changed(row: int, column: int, cell: str) -> str:
     return lines(tuple(map(tuple, rows)))
 
 
+def edits_in(folder: Path) -> list[tuple[str, ...]]:
+    with (folder / "edits.csv").open(newline="", encoding="utf-8") as stream:
+        header, *rows = csv.reader(stream)
+    assert header == ["file", "row", "column", "value", "reason"]
+    assert {row[0] for row in rows} <= {"workers.csv", "workers.parquet"}
+    return [tuple(row[1:]) for row in rows]
+
+
+BAD_HOME = "is no code of a block, which has 15 digits; leading zeros may be lost"
+NO_SEX = "it must be one of the codes of sex: 1, 2, X"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (changed(0, 0, "4400101"), ("2", "w_block", "4400101", BAD_HOME)),
+        (
+            changed(0, 0, "440010101009999"),
+            ("2", "w_block", "440010101009999", "is not in the crosswalk of its state"),
+        ),
+        (changed(0, 0, "990010101009999"), ("2", "w_block", "990010101009999", "is in no state")),
+        (changed(0, 0, ""), ("2", "w_block", "", "is blank")),
+        (changed(1, 1, "4400101"), ("3", "h_block", "4400101", BAD_HOME)),
+        (
+            changed(1, 1, "440010101009999"),
+            ("3", "h_block", "440010101009999", "is not in the crosswalk of its state"),
+        ),
+        (changed(1, 1, "990010101009999"), ("3", "h_block", "990010101009999", "is in no state")),
+        (changed(0, 1, ""), ("2", "h_block", "", "is blank")),
+        (changed(2, 2, "13"), ("4", "years", "13", "is not a number from 14")),
+        (changed(2, 2, "old"), ("4", "years", "old", "is not a number from 14")),
+        (changed(2, 3, ""), ("4", "dollars", "", "is blank; it must be a number")),
+        (
+            changed(3, 4, "99"),
+            ("5", "naics", "99", "is not one of the codes of sector: 31, 32, 33, 44, 45, 92"),
+        ),
+        (changed(3, 5, " "), ("5", "sex", " ", f"is blank; {NO_SEX}")),
+    ],
+)
+def test_a_fault_is_listed_and_refused_in_one_line_that_neither_counts_nor_quotes_it(
+    ground: Ground, tmp_path: Path, text: str, fault: tuple[str, ...]
+) -> None:
+    """Finds a fault that is dropped in silence, a message with a value, and a report that others can read."""
+    with pytest.raises(FaultyRecordsError) as caught:
+        ground.read_text(tmp_path, text)
+    assert str(caught.value) == (
+        f"{tmp_path / 'workers.csv'}: the worker records have faults; {tmp_path / 'edits.csv'} lists them; correct "
+        "them, or leave them out with --drop-faulty"
+    )
+    assert edits_in(tmp_path) == [fault]
+    assert (tmp_path / "edits.csv").stat().st_mode & 0o777 == 0o600
+    first, kind, *_ = caught.value.confidential_lines
+    assert first.startswith("CONFIDENTIAL, not for publication")
+    assert kind.split() == ["1", fault[1], *fault[3].split()]
+    is_home = fault[1] == "h_block"
+    kept = ground.read_text(tmp_path, text, drop_faulty=True)
+    assert kept.n_jobs == len(JOBS) - (not is_home)
+    assert kept.facts["edit_rules"] == [HOME_RULE, DROP_RULE]
+    unknown = Counter(str(row[1]) for row in rows_of(kept, ground).elements())["99"]
+    assert (unknown, kept.elsewhere) == (is_home, {"36": 1, **({"99": 1} if is_home else {})})
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (changed(0, 0, "4400101"), "line 2: w_block is '4400101', a block has 15 digits"),
-        (changed(0, 0, "440010101009999"), "line 2: w_block 440010101009999 is not in the crosswalk"),
-        (changed(1, 1, "4400101"), "line 3: h_block is no code of a block, which has 15 digits; check"),
-        (changed(1, 1, "440010101009999"), "line 3: h_block is not in the crosswalk"),
-        (
-            changed(1, 1, "990010101009999"),
-            "line 3: h_block is in no state; correct the code; for a home abroad, give one",
-        ),
-        (changed(2, 2, "13"), "line 4: years is not a number from 14; correct"),
-        (changed(2, 2, "old"), "line 4: years is not a number from 14; correct"),
-        (changed(2, 3, ""), "line 4: dollars is blank; it must be a number"),
-        (changed(3, 4, "99"), "line 5: naics is not one of the codes of sector: 31, 32, 33, 44, 45, 92"),
-        (changed(3, 5, ""), "line 5: sex is blank; it must be one of the codes of sex: 1, 2, X"),
-        (lines(header=f"{HEADER},x"), "line 2: 7 cells, but the header has 8"),
         (
             lines(header="person,w_block,h_block,years,dollars,naics,SEXE"),
             "column 'sex' of the schema is missing",
@@ -269,23 +322,140 @@ def changed(row: int, column: int, cell: str) -> str:
         (lines(header="dollars,w_block,h_block,years,naics,Sex,SEX"), "column 'sex' occurs twice"),
         (lines(()), "a header and no rows"),
         ("", "neither Parquet nor text with a header"),
-        (changed(0, 0, ""), "line 2: w_block is blank; fill the cell, or leave out workers without"),
-        (changed(0, 1, ""), "line 2: h_block is blank; estimate the home, because the number of workers"),
         (changed(0, 5, "\udcff"), "not UTF-8"),
     ],
 )
-def test_a_bad_file_is_refused_in_one_line_that_quotes_no_attribute(
+def test_a_file_that_cannot_be_read_is_refused_in_one_line(
     ground: Ground, tmp_path: Path, text: str, words: str
 ) -> None:
     path = tmp_path / "workers.csv"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(GeodataError) as caught:
-        ground.read(path)
+        ground.read(path, drop_faulty=True)
     message = str(caught.value)
     assert words in message
     assert message.startswith(f"{path}: ")
     assert "\n" not in message
-    assert "'13'" not in message
+
+
+def test_everything_is_read_and_every_fault_of_a_row_is_listed(ground: Ground, tmp_path: Path) -> None:
+    """Finds a reader that stops at the first fault, or at the first fault of a row."""
+    rows = [list(row) for row in ROWS]
+    rows[0][2:] = ["?", "?", "31", "1"]
+    rows[3][1], rows[3][5] = "", "7"
+    with pytest.raises(FaultyRecordsError) as caught:
+        ground.read_text(tmp_path, lines(tuple(map(tuple, rows))))
+    assert [fault[:3] for fault in edits_in(tmp_path)] == [
+        ("5", "h_block", ""),
+        ("2", "years", "?"),
+        ("2", "dollars", "?"),
+        ("5", "sex", "7"),
+    ]
+    assert any(line.split()[:2] == ["2", "rows"] for line in caught.value.confidential_lines)
+    assert any("1  rows have a workplace in a state" in line for line in caught.value.confidential_lines)
+
+
+def test_the_number_of_workers_of_a_workplace_does_not_depend_on_homes(
+    ground: Ground, tmp_path: Path
+) -> None:
+    """Finds a row that is left out for its home: the counts of its workplace, which are published, would say so."""
+    whole = workers_of(ground.read_text(tmp_path))
+    for row in range(len(ROWS) - 1):
+        for home in ("", "x", "440010101009999", "990010101009999"):
+            rows = workers_of(ground.read_text(tmp_path, changed(row, 1, home), drop_faulty=True))
+            for name in ("destination_index", "age", "earnings", "industry", "sector", "sex"):
+                assert Counter(rows[name].tolist()) == Counter(whole[name].tolist())
+
+
+def test_missing_codes_of_homes_are_no_faults(ground: Ground, tmp_path: Path) -> None:
+    """Finds a home that the layout calls missing and that is refused, and a rule that certificates would lack."""
+    schema = SCHEMA.replace('column = "h_block"', 'column = "h_block"\nmissing = ["", "-9", "9"]')
+    for cell in ("", "-9", "9"):
+        made = ground.read_text(tmp_path, changed(0, 1, cell), schema)
+        assert (made.n_jobs, made.elsewhere) == (len(JOBS), {"36": 1, "99": 1})
+        assert made.facts["edit_rules"] == [HOME_RULE]
+    with pytest.raises(FaultyRecordsError):
+        ground.read_text(tmp_path, changed(0, 1, "99"), schema)
+
+
+def test_attributes_that_are_not_published_are_checked_and_left_behind(
+    ground: Ground, tmp_path: Path
+) -> None:
+    """Finds an imputation flag among the attributes of a dataset, or one that nobody checks."""
+    flag = SCHEMA.replace('\nparents = ["sector", "age"]', "\npublished = false")
+    made = ground.read_text(tmp_path, schema=flag)
+    assert list(workers_of(made).columns)[2:] == ["age", "earnings", "industry", "sector"]
+    assert [each["name"] for each in made.facts["worker_attributes"]] == ["sector"]
+    with pytest.raises(FaultyRecordsError):
+        ground.read_text(tmp_path, changed(0, 5, "7"), flag)
+    for text in (
+        flag + '\n[attributes.x]\nvalues = [1, 2]\nparents = ["sex"]',
+        "never = [{ age = 1, sex = 1 }]\n" + flag,
+    ):
+        with pytest.raises(SourceFileError, match="'sex', which does not exist"):
+            ground.read_text(tmp_path, schema=text)
+
+
+def test_codes_by_their_beginning_and_numbers_as_ranges(ground: Ground, tmp_path: Path) -> None:
+    """Finds an industry of six digits, an age group, or dollars with a sign and commas that are faults."""
+    schema = SCHEMA.replace('cells = ["31", "32", "33"]', 'cells = ["31*", "32*", "33*"]')
+    cells = [
+        ("25-29", "$1 to $1,250", "311812"),
+        ("30 to 54", "$1,251.50", "33"),
+        ("35–44", "2,000", "327"),
+        ("55+", "$3,334 or more", "44"),
+        ("14 - 19", "0-300", "92"),
+        ("65 and over", "4000", "45"),
+    ]
+    rows = tuple((*row[:2], *own, row[5]) for row, own in zip(ROWS, cells, strict=False))
+    text = lines(tuple((row[0], row[1], f'"{row[2]}"', f'"{row[3]}"', *row[4:]) for row in rows))
+    assert rows_of(ground.read_text(tmp_path, text, schema), ground) == Counter(JOBS)
+    for column, cell in (
+        (2, "25-34"),
+        (2, "34-30"),
+        (2, "10-20"),
+        (2, "30+"),
+        (3, "1000-1251"),
+        (4, "3"),
+        (4, "*"),
+    ):
+        with pytest.raises(FaultyRecordsError):
+            ground.read_text(tmp_path, changed(0, column, cell), schema)
+
+
+PERSONS = SCHEMA + '\n[person]\ncolumn = "person"\n'
+
+
+def of_persons(persons: str, rows: tuple[tuple[str, ...], ...] = ROWS) -> str:
+    """A file whose rows are jobs of these persons, a letter each."""
+    pairs = zip(persons, rows, strict=True)
+    return "\n".join([HEADER, *(f"{person},{','.join(row)}" for person, row in pairs)])
+
+
+def test_jobs_are_numbered_by_pay_within_a_person_and_identifiers_leave_no_trace(
+    ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Finds numbers that depend on homes, on batches, or on the order of the file, and identifiers in a dataset."""
+    text = of_persons("AABABBC")
+    whole = workers_of(ground.read_text(tmp_path, text, PERSONS))
+    assert list(whole.columns)[-1] == JOB_NUMBER
+    numbers = Counter(zip(whole["earnings"].tolist(), whole[JOB_NUMBER].tolist(), strict=True))
+    # A has the earnings 1, 2, and 3; B has 2, 1, and 3; C works in Massachusetts.
+    assert numbers == Counter({(3, 0): 2, (2, 1): 2, (1, 2): 2})
+    monkeypatch.setattr(file, "BATCH_BYTES", 100)
+    turned = of_persons("CBBABAA", ROWS[::-1])
+    pandas.testing.assert_frame_equal(whole, workers_of(ground.read_text(tmp_path, turned, PERSONS)))
+    moved = tuple((row[0], ROWS[3][1], *row[2:]) for row in ROWS[:-1])
+    others = workers_of(ground.read_text(tmp_path, of_persons("AABABB", moved), PERSONS))
+    columns = [name for name in whole if name != "origin_index"]
+    ordered = [frame[columns].sort_values(columns, ignore_index=True) for frame in (whole, others)]
+    pandas.testing.assert_frame_equal(*ordered)
+
+
+def test_a_row_without_a_person_is_faulty(ground: Ground, tmp_path: Path) -> None:
+    with pytest.raises(FaultyRecordsError):
+        ground.read_text(tmp_path, of_persons("A B C D"[:7]), PERSONS)
+    assert {(fault[1], fault[3]) for fault in edits_in(tmp_path)} == {("person", "is blank")}
 
 
 def test_lines_are_counted_over_all_blocks_of_a_file(
@@ -295,11 +465,18 @@ def test_lines_are_counted_over_all_blocks_of_a_file(
     every = lines(ROWS * 4).splitlines()
     for line in (2, 9, len(every)):
         ragged = [*every[: line - 1], f"{every[line - 1]},more", *every[line:]]
-        with pytest.raises(SourceFileError, match=rf"line {line}: 8 cells, but the header has 7"):
-            ground.read_text(tmp_path, "\n".join(ragged))
         wrong = [*every[: line - 1], every[line - 1].replace(",", ",x", 1), *every[line:]]
-        with pytest.raises(SourceRowError, match=rf"line {line}: w_block is "):
-            ground.read_text(tmp_path, "\r\n".join(wrong) + "\r\n")
+        for text in ("\n".join(ragged), "\r\n".join(wrong) + "\r\n"):
+            with pytest.raises(FaultyRecordsError):
+                ground.read_text(tmp_path, text)
+            ((number, column, _, reason),) = edits_in(tmp_path)
+            assert int(number) == line
+            assert (column, "cells than the header" in reason) in {("(line)", True), ("w_block", False)}
+        both = [*ragged, wrong[line - 1]]
+        with pytest.raises(FaultyRecordsError):
+            ground.read_text(tmp_path, "\n".join(both))
+        assert sorted(int(fault[0]) for fault in edits_in(tmp_path)) == [line, len(every) + 1]
+        assert ground.read_text(tmp_path, "\n".join(both), drop_faulty=True).n_jobs > 0
 
 
 def test_a_line_longer_than_a_block_is_refused(
@@ -317,16 +494,17 @@ def test_a_truncated_gzip_file_is_refused(ground: Ground, tmp_path: Path) -> Non
         ground.read(path)
 
 
-def test_a_missing_value_of_a_parquet_file_is_refused_by_row(ground: Ground, tmp_path: Path) -> None:
+def test_a_missing_value_of_a_parquet_file_is_listed_by_row(ground: Ground, tmp_path: Path) -> None:
     names = ["w_block", "h_block", "years", "dollars", "naics", "sex"]
     frame = pandas.DataFrame(list(ROWS), columns=names).astype({"dollars": "float64"})
     path = tmp_path / "workers.parquet"
     for name in names:
         frame.assign(**{name: frame[name].where(frame.index != 3, None)}).to_parquet(path)
-        with pytest.raises(SourceRowError, match=f"row 4: {name} is blank") as refused:
+        with pytest.raises(FaultyRecordsError):
             ground.read(path)
-        assert ("estimate the home" in str(refused.value)) == (name == "h_block")
-        assert ("leave out" in str(refused.value)) == (name == "w_block")
+        ((row, column, value, reason),) = edits_in(tmp_path)
+        assert (row, column, value) == ("4", name, "")
+        assert reason.startswith("is blank")
 
 
 def test_workplaces_of_another_vintage_are_refused_as_such(ground: Ground, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geodata.errors import SourceFileError, SourceRowError
+from geodata.errors import SourceFileError
 from geodata.importing.importing import Imported, import_dataset, write_dataset
 from geodata.sources.recognize import sources_in
 from geodata.store.residents_only import add_residents_only, residents_only_states
@@ -137,7 +137,7 @@ def test_worker_records_of_residents_only_say_so_and_end_at_the_border(tmp_path:
 
 def test_a_commuter_among_records_of_residents_only_is_refused_without_the_home(tmp_path: Path) -> None:
     with pytest.raises(
-        SourceRowError, match=r"h_block is in another state, .* leave out --residents-only"
+        SourceFileError, match=r"h_block is in another state, .* leave out --residents-only"
     ) as refused:
         of_workers(tmp_path, ROWS, residents_only=True)
     assert not any(home in str(refused.value) for _, home, *_ in ROWS)

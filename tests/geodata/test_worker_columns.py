@@ -90,6 +90,10 @@ def test_combinations_that_never_occur_are_codes_of_attributes(tmp_path: Path) -
             "'sector' derives industry",
         ),
         ("[attributes.sex]", "[attributes.home_puma]", "every dataset has a column of this name"),
+        ('column = "h_block"', 'column = "h"\nmissing = ""', "home.missing must be a list of texts"),
+        ('column = "w_block"', 'column = "w"\nmissing = [""]', "[workplace] has the unknown key 'missing'"),
+        ("[attributes.sex]", "[attributes.sex]\npublished = 0", "published is 0; it must be true or false"),
+        ("[attributes.sex]", "[attributes.sex]\npublished = false", "is not published, so it has no parents"),
         (YEAR, f"never = 1\n{YEAR}", "never must be a list of combinations, such as never = [{ age"),
         (YEAR, f"never = [{{ age = 1.5, sex = 1 }}]\n{YEAR}", "never lists something that is no code"),
         (

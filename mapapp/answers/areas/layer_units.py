@@ -12,6 +12,7 @@ import pandas
 from pandas.api.extensions import ExtensionArray
 
 from geodata.geography.centers import mean_place_deg
+from geodata.geography.elsewhere import UNKNOWN_HOME, UNKNOWN_HOME_NAME
 from geodata.store.store import Store
 from mapapp.answers.analyses.results import Kind
 from mapapp.answers.commutes.pick import Blocks
@@ -154,6 +155,8 @@ def layer_units(store: Store, level: str, column: str, names: dict[str, str], la
 
 
 def _name(unit_id: str, kind: Kind, names: dict[str, str], states: dict[str, str], label: str) -> str:
+    if kind == "elsewhere" and unit_id == UNKNOWN_HOME:
+        return UNKNOWN_HOME_NAME
     if kind == "elsewhere":
         return f"{states.get(unit_id, unit_id)} (outside the area)"
     if kind == "none":

@@ -16,6 +16,7 @@ from mapapp.answers.claims import (
     ExactNumber,
     FractionText,
     Hash,
+    PersonClaim,
     PublicationClaim,
     ReadingClaim,
     RunId,
@@ -28,12 +29,16 @@ Version = Annotated[str, msgspec.Meta(pattern=r"^([0-9][0-9A-Za-z.+!-]{0,60}|not
 
 
 class RecordsPromise(Claim, frozen=True, kw_only=True):
-    """The promise in both readings: with one record more or less, and with one replaced."""
+    """The promise in both readings: with one record more or less, and with one replaced.
+
+    `person` is about all records of a person who is replaced by another, in a dataset that knows persons.
+    """
 
     name: str
     add_remove: Amounts
     replace_one: Amounts
     in_words: str
+    person: PersonClaim | msgspec.UnsetType = msgspec.UNSET
 
 
 class PartClaim(Claim, frozen=True, kw_only=True):

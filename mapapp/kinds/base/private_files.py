@@ -1,17 +1,14 @@
-"""Files of a run that only its owner reads: complete or not there at all, and gone when the run ends."""
+"""A folder of a run that only its owner reads, and that is gone when the run ends."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from io import BufferedWriter
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-__all__ = ["PARTS", "parts_folder", "write_private"]
+__all__ = ["PARTS", "parts_folder"]
 
 PARTS: Final = "parts"
 """Folder within that of a publication while it is written, for what is in between."""
@@ -25,19 +22,3 @@ def parts_folder(folder: Path) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def write_private(file: Path) -> Iterator[BufferedWriter]:
-    """Yield a stream to a new file beside `file`, which takes its place when all is written.
-
-    If two tasks write the same file, each writes its own, and the later one takes the place: nothing is torn.
-    """
-    beside = file.with_name(f".{uuid.uuid4().hex}")
-    try:
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-            yield stream
-        os.replace(beside, file)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(beside)

@@ -22,10 +22,11 @@ from queue import Empty, SimpleQueue
 from typing import Final, TypeVar, cast
 
 from engine.streams import SecretKey
+from geodata.store.private_files import write_private
 from geodata.store.store import Store, store_digest
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report, silent
-from mapapp.kinds.base.private_files import PARTS, write_private
+from mapapp.kinds.base.private_files import PARTS
 from mapapp.kinds.cluster import connection
 from mapapp.kinds.cluster import worker as cluster_worker
 from mapapp.kinds.cluster.connection import CLOSE_S, reason_of, require_safe_address

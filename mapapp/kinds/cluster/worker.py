@@ -30,12 +30,12 @@ from engine.errors import EngineError
 from engine.placement.points import CellTriangles
 from engine.streams import SecretKey
 from geodata.errors import GeodataError
+from geodata.store.private_files import write_private
 from geodata.store.store import store_digest
 from mapapp.base.errors import UsageError
 from mapapp.kinds.base.block_cells import read_cells
 from mapapp.kinds.base.certificate import software_versions
 from mapapp.kinds.base.inputs import synthesizers_of
-from mapapp.kinds.base.private_files import write_private
 from mapapp.kinds.cluster.dask_types import Addressed
 from mapapp.kinds.records.make.drawing import RecordSource
 from mapapp.kinds.records.make.tasks import RecordWork

@@ -22,6 +22,7 @@ from geodata.store.schema import COMMUTE_EDGES_MI
 from geodata.store.store import Store
 from geodata.workers.schema import JOB_LABELS, Never, WorkerSchema
 from mapapp.kinds.base.geography import Geography, read_geography
+from mapapp.kinds.base.persons import has_persons
 
 __all__ = [
     "BAND",
@@ -97,6 +98,8 @@ class RecordAttributes:
         Combinations that never occur, by the schema of the workers.
     zeros : StructuralZeros
         What these combinations are in the tables of a model.
+    has_persons : bool
+        Whether the dataset says which jobs are one person's.
     """
 
     attributes: tuple[RecordAttribute, ...]
@@ -108,6 +111,7 @@ class RecordAttributes:
     missing: tuple[str, ...]
     never: tuple[Never, ...] = ()
     zeros: StructuralZeros = field(default_factory=StructuralZeros)
+    has_persons: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -227,6 +231,7 @@ def attributes_over(store: Store, schema: WorkerSchema, *, missing: Sequence[str
         missing=tuple(missing),
         never=never,
         zeros=_zeros(ordered, schema, never),
+        has_persons=has_persons(store.manifest),
     )
 
 

@@ -21,7 +21,7 @@ from engine.records.learned import epsilon_of_one_entropy, needed_entropies
 from engine.records.structure import Structure
 from geodata.json_objects import JsonMapping
 from geodata.store.store import Store
-from mapapp.answers.claims import Amounts, BesideClaim, ExactNumber, ReadingClaim
+from mapapp.answers.claims import Amounts, BesideClaim, ExactNumber, PersonClaim, ReadingClaim
 from mapapp.answers.promise.chance_words import chance_in_words
 from mapapp.answers.publication import CLAIMS_SCHEMA
 from mapapp.answers.records.claims import (
@@ -46,6 +46,7 @@ from mapapp.kinds.base.overlapping_publications import (
     beside_in_words,
     known_of_records,
 )
+from mapapp.kinds.base.persons import person_amounts
 from mapapp.kinds.records.make import privacy_costs
 from mapapp.kinds.records.make.choice import DEFAULT_DELTA
 from mapapp.kinds.records.make.plan import Plan, learning_rules
@@ -176,6 +177,7 @@ def make_records_certificate(
             add_remove=_amounts(plan.add_remove),
             replace_one=charged,
             in_words=_promise_in_words(plan),
+            person=_person_claim(plan),
         ),
         parts=tuple(
             PartClaim(
@@ -248,6 +250,24 @@ def _promise_but(plan: Plan, but: str) -> str:
         f"Whatever is published, it is at most {_factor(alone.epsilon)} times as likely with one worker's record "
         f"as without it, and the other way round{but}. With one worker's record replaced by any other, it is at most "
         f"{_factor(replaced.epsilon)} times as likely{but and ', with the delta of that reading'}."
+    )
+
+
+def _person_claim(plan: Plan) -> PersonClaim | msgspec.UnsetType:
+    """What a person is promised whose jobs beyond a public number are left out."""
+    jobs, alone, replaced = plan.jobs_per_person, plan.add_remove, plan.replace_one
+    if jobs is None:
+        return msgspec.UNSET
+    with_or_without = person_amounts(alone.epsilon, alone.delta, jobs)
+    epsilon, delta = person_amounts(replaced.epsilon, replaced.delta, jobs)
+    return PersonClaim(
+        jobs=jobs,
+        amounts=Amounts(epsilon=ExactNumber.of(epsilon), delta=ExactNumber.of(delta)),
+        in_words=f"Records are made from at most {jobs} jobs of a person, the best paid ones, which are chosen without "
+        f"regard to homes; how many were left out is confidential. So a person is promised epsilon "
+        f"{float(with_or_without[0]):g} and delta {float(with_or_without[1]):g} with or without all these jobs, and "
+        f"epsilon {float(epsilon):g} and delta {float(delta):g} with the person replaced by another. Persons are not "
+        "matched between years, so each year's bound adds.",
     )
 
 

@@ -22,6 +22,7 @@ __all__ = [
 ]
 
 DEFAULT_EPSILON: Final = Fraction(1)
+DEFAULT_JOBS_PER_PERSON: Final = 2
 DEFAULT_MIN_SEEDS: Final = 1000
 DEFAULT_THRESHOLD_EPSILON: Final = Fraction(7, 400)  # 0.0175
 DEFAULT_DELTA: Final = Fraction(1, 10**6)
@@ -284,6 +285,14 @@ class Choice:
             "segment.",
         ),
     ] = False
+    jobs_per_person: Annotated[
+        int | None,
+        Option(
+            help="Jobs of one person that records are made from, at most: the best paid ones. Only for a dataset that "
+            "knows persons.  [default: 2]",
+            read=whole,
+        ),
+    ] = None
     model_epsilon: Fraction | None = None
     beside: Sequence[Path] = ()
     test_key: bool = False
@@ -292,6 +301,8 @@ class Choice:
         if not self.kept:
             self._refuse_seed_options()
         self._check_counts()
+        if self.jobs_per_person is not None and self.jobs_per_person < 1:
+            raise UsageError(f"--jobs-per-person {self.jobs_per_person}: give 1 or more, such as 2")
         if self.epsilon is not None and self.epsilon <= 0:
             raise UsageError(f"--epsilon {float(self.epsilon):g}: give a number above 0, such as 1")
         if self.threshold_epsilon is not None and self.threshold_epsilon <= 0:

@@ -238,7 +238,7 @@ def _parts(
     """The workers in parts, and the subset of each worker; None where all are in one."""
     if held is None:
         n_rows = int(dataset.manifest["files"][f"{workers_file(dataset)}.parquet"]["rows"])
-        parts = read_codes(dataset, plan.attributes, threads=threads)
+        parts = read_codes(dataset, plan.attributes, jobs_per_person=plan.jobs_per_person, threads=threads)
     else:
         n_rows = len(held)
         parts = (held[at : at + _HELD_AT_ONCE] for at in range(0, n_rows, _HELD_AT_ONCE))

@@ -23,7 +23,13 @@ from engine.records.learned import (
 from engine.records.structure import PublicStructure, public_structure
 from mapapp.base.errors import UsageError
 from mapapp.kinds.records.make.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT, RecordAttributes
-from mapapp.kinds.records.make.choice import DEFAULT_DELTA, DEFAULT_EPSILON, DEFAULT_MIN_SEEDS, Choice
+from mapapp.kinds.records.make.choice import (
+    DEFAULT_DELTA,
+    DEFAULT_EPSILON,
+    DEFAULT_JOBS_PER_PERSON,
+    DEFAULT_MIN_SEEDS,
+    Choice,
+)
 from mapapp.kinds.records.make.paper import paper_seeds
 from mapapp.kinds.records.make.privacy_costs import Amounts, Part, SeedPlan
 
@@ -62,6 +68,8 @@ class Plan:
         Of all tables of the model together, in the add/remove reading.
     seeds : SeedPlan or None
     parts : tuple of Part
+    jobs_per_person : int or None
+        Records are made from at most so many jobs of a person; None where the dataset does not know persons.
     """
 
     choice: Choice
@@ -74,6 +82,7 @@ class Plan:
     model_epsilon: Fraction
     seeds: SeedPlan | None
     parts: tuple[Part, ...]
+    jobs_per_person: int | None = None
 
     @property
     def add_remove(self) -> Amounts:
@@ -112,6 +121,7 @@ def plan_records(attributes: RecordAttributes, n_workers: int, choice: Choice) -
         raise UsageError(
             f"--records {choice.n_records:,} is more than the dataset has workers; give fewer, or leave it out"
         )
+    jobs_per_person = _jobs_per_person(attributes, choice)
     kept = _kept_attributes(attributes.names, choice.kept)
     _refuse_large_groups(attributes, kept, choice)
     n_total = choice.n_records or n_workers
@@ -160,7 +170,25 @@ def plan_records(attributes: RecordAttributes, n_workers: int, choice: Choice) -
         model_epsilon=epsilon,
         seeds=seeds,
         parts=tuple(parts),
+        jobs_per_person=jobs_per_person,
     )
+
+
+def _jobs_per_person(attributes: RecordAttributes, choice: Choice) -> int | None:
+    if not attributes.has_persons:
+        if choice.jobs_per_person is not None:
+            raise UsageError(
+                f"--jobs-per-person {choice.jobs_per_person}: the dataset does not know persons; name their column in "
+                "the schema ([person]), or leave it out"
+            )
+        return None
+    if choice.kept and choice.n_records is None:
+        raise UsageError(
+            f"--kept {','.join(choice.kept)} in a dataset that knows persons: how many jobs are left out is "
+            "confidential, so the number of seeds does not follow from that of the workers; give --records, a public "
+            "number that is surely smaller than the jobs that are left"
+        )
+    return choice.jobs_per_person or DEFAULT_JOBS_PER_PERSON
 
 
 def learning_rules(plan: Plan) -> StructureRules:

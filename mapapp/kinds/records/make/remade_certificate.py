@@ -23,6 +23,7 @@ from mapapp.answers.records.claims import AccountantName, ModelClaims, RecordsCe
 from mapapp.kinds.base.certificate import TEST_KEY_REASON, CertificateCheck
 from mapapp.kinds.base.certificate_comparison import compare_again
 from mapapp.kinds.base.overlapping_publications import GIVEN_SEGMENTS
+from mapapp.kinds.base.persons import has_persons
 from mapapp.kinds.base.residents_only import reasons_of_homes
 from mapapp.kinds.records.make.attributes import (
     BAND,
@@ -63,7 +64,9 @@ def stated_attributes(store: Store, stated: RecordsCertificate) -> RecordAttribu
         if attribute.name not in STANDARD
     ]
     never = () if stated.model.never is UNSET else stated.model.never
-    schema = WorkerSchema(attributes=tuple(further), never=tuple(never))
+    schema = WorkerSchema(
+        attributes=tuple(further), never=tuple(never), has_persons=has_persons(store.manifest)
+    )
     return attributes_over(store, schema, missing=stated.model.missing_attributes)
 
 
@@ -79,6 +82,7 @@ def stated_plan(attributes: RecordAttributes, stated: RecordsCertificate) -> Pla
         top_up=True,
         given_segments=stated.whole_record == GIVEN_SEGMENTS,
         anyway=True,
+        jobs_per_person=None if stated.promise.person is UNSET else stated.promise.person.jobs,
     )
     if stated.seeds is not None:
         choice = _add_seeds(choice, stated.seeds, stated.accountant, top_up=counts.top_up)

@@ -29,6 +29,7 @@ from geodata.workers.schema import never_in_words
 from mapapp.answers.claims import BesideClaim, as_json
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
 from mapapp.answers.records.claims import ErrorTerm
+from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.base.certificate import TEST_KEY_REASON, keyed_file_hash, new_run_id
 from mapapp.kinds.base.geography import copy_public_tables
@@ -47,7 +48,13 @@ from mapapp.kinds.records.make.paper import PAPER_REASON
 from mapapp.kinds.records.make.plan import Plan, plan_records
 from mapapp.kinds.records.make.runner import RecordRunner, ThreadRecordRunner, draw_parts, sorted_rows
 from mapapp.kinds.records.make.tasks import RowsOfRange
-from mapapp.kinds.records.make.workers import WORKERS, check_workers, count_workers, has_workers
+from mapapp.kinds.records.make.workers import (
+    WORKERS,
+    check_workers,
+    count_first_jobs,
+    count_workers,
+    has_workers,
+)
 
 # What is checked before records are charged, so that a run that is charged can hardly fail.
 #
@@ -85,6 +92,17 @@ def require_ready(dataset: Store, plan: Plan, folder: Path) -> None:
             f"{free / 1e6:,.0f} MB are free; make room, or write elsewhere; nothing was spent"
         )
     check_workers(dataset, plan.attributes)
+    if plan.seeds is not None and plan.jobs_per_person is not None:
+        _refuse_few_jobs(dataset, plan, plan.jobs_per_person)
+
+
+def _refuse_few_jobs(dataset: Store, plan: Plan, jobs_per_person: int) -> None:
+    """Refuse more records than jobs are left to be seeds: the analyst sees it, before anything is spent or written."""
+    if count_first_jobs(dataset, jobs_per_person) < plan.n_total:
+        raise UsageError(
+            f"--records {plan.n_total:,}: fewer jobs are left with at most {jobs_per_person} of a person, so the seeds "
+            "would be too few; give fewer records; nothing was spent"
+        )
 
 
 # What a certificate of records says, as lines for a person.
@@ -99,6 +117,8 @@ def record_lines(certificate: JsonMapping) -> list[str]:
         f"  promise          {_describe_reading(alone)} with or without one worker{grounds}",
         f"  charged          {_describe_reading(replaced)} with one worker replaced by another, as in the ledger",
     ]
+    if "person" in promise:
+        lines.append(f"  persons          {promise['person']['in_words']}")
     if seeds is None:
         lines.append("  seeds            none: every record is drawn from the model")
     else:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow
 
-from mapapp.kinds.base.private_files import write_private
+from geodata.store.private_files import write_private
 
 __all__ = [
     "Bounds",

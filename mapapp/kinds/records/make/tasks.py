@@ -16,8 +16,8 @@ import numpy.typing as npt
 from engine.placement.points import CellTriangles
 from engine.records.groups import GroupTable, Seeds
 from engine.streams import SecretKey
+from geodata.store.private_files import write_private
 from mapapp.kinds.base.block_cells import read_cells
-from mapapp.kinds.base.private_files import write_private
 from mapapp.kinds.records.make.drawing import Chunk, RecordSource, draw_chunk, read_seeds, try_chunk
 from mapapp.kinds.records.make.placement import job_rows, place_codes, point_columns, sort_rows
 from mapapp.kinds.records.make.sorted_parts import Bounds, Columns, read_range, write_sorted

@@ -11,11 +11,13 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 import pyarrow
+import pyarrow.compute
 
 from engine.records.placing import commute_bands
 from geodata.errors import StoreError
 from geodata.progress import work_in_order
 from geodata.store.store import Store
+from geodata.workers.persons import JOB_NUMBER
 from geodata.workers.schema import JOB_LABELS
 from mapapp.kinds.records.make.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT, RecordAttributes
 
@@ -23,6 +25,7 @@ __all__ = [
     "RECORDS",
     "WORKERS",
     "check_workers",
+    "count_first_jobs",
     "count_workers",
     "has_workers",
     "read_codes",
@@ -68,7 +71,12 @@ def count_workers(dataset: Store) -> int:
 
 
 def read_codes(
-    store: Store, attributes: RecordAttributes, *, table: str | None = None, threads: int = 1
+    store: Store,
+    attributes: RecordAttributes,
+    *,
+    table: str | None = None,
+    jobs_per_person: int | None = None,
+    threads: int = 1,
 ) -> Iterator[Codes]:
     """Yield the workers of a dataset, or worker records, in parts: int32[n, m] each, columns in resampling order.
 
@@ -80,6 +88,8 @@ def read_codes(
     attributes : RecordAttributes
     table : str, optional
         The table that holds them; by default that of :func:`workers_file`. `jobs` has no further attributes.
+    jobs_per_person : int, optional
+        Leave out the other jobs of a person, in a dataset that knows persons.
     threads : int
         Threads to use. Only a few row groups are in memory at a time.
 
@@ -93,8 +103,21 @@ def read_codes(
     own = [name for name in attributes.names if name not in placed]
     columns = [*_PLACES, *own, *(["count"] if table == "jobs" else [])]
     encode = _Encoder(store, attributes)
-    parts = (cut for part in store.batches(table, columns) if part.num_rows for cut in _cut(part))
+    rows = store.batches(table, [*columns, *([] if jobs_per_person is None else [JOB_NUMBER])])
+    if jobs_per_person is not None:
+        rows = (_first_jobs(part, jobs_per_person) for part in rows)
+    parts = (cut for part in rows if part.num_rows for cut in _cut(part))
     yield from work_in_order(lambda part: encode.codes(part, own), parts, threads)
+
+
+def count_first_jobs(dataset: Store, jobs_per_person: int) -> int:
+    """Return how many workers are left with at most so many jobs of a person: confidential."""
+    parts = dataset.batches(WORKERS, [JOB_NUMBER])
+    return sum(_first_jobs(part, jobs_per_person).num_rows for part in parts)
+
+
+def _first_jobs(part: pyarrow.Table, jobs_per_person: int) -> pyarrow.Table:
+    return part.filter(pyarrow.compute.less(part[JOB_NUMBER], jobs_per_person))
 
 
 def check_workers(store: Store, attributes: RecordAttributes) -> None:

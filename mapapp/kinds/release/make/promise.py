@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.json_objects import JsonObject
 from geodata.store.store import Store
+from mapapp.answers.claims import as_json
 from mapapp.answers.promise.shown_counts import counts_caveat
 from mapapp.kinds.base.certificate import (
     BLOCK_MARGINS_CAVEAT,
@@ -25,6 +27,7 @@ from mapapp.kinds.base.certificate import (
     public_hashes,
 )
 from mapapp.kinds.base.inputs import WorkplaceCounts
+from mapapp.kinds.base.persons import has_persons, job_person_claim
 from mapapp.kinds.release.certificate.certificate import build_certificate, certificate_rows, merge_rows
 from mapapp.kinds.release.make.certified_weights import (
     CertifiedClasses,
@@ -175,6 +178,10 @@ def make_certificate(
     )
     certificate["caveats"] = list(_caveats(certificate["caveats"], store, parameters))
     certificate |= _claims_of_counts(store, certificate["caveats"])
+    if has_persons(store.manifest):
+        reading = certificate["readings"]["differential_privacy"]
+        amounts = (Fraction(reading[name]["exact"]) for name in ("epsilon", "delta"))
+        reading["person"] = as_json(job_person_claim(*amounts))
     if "last_release" in prior.facts:
         certificate["caveats"].append(LAST_RELEASE_CAVEAT)
     failed = [item["name"] for item in certificate["preconditions"] if not item["holds"]]

@@ -135,6 +135,7 @@ class Outcome:
         return [
             f"{self.release}: {sizes.n_workers:,} synthetic workers from {sizes.n_synthesizers:,} synthesizers",
             f"  promise          {promise_line(self.certificate)}",
+            *person_lines(self.certificate),
             sizes.support_line(),
             *design_lines(self.certificate),
             *last_release_lines(self.certificate["construction"]),
@@ -160,6 +161,12 @@ def status_lines(certificate: Certificate) -> list[str]:
             "                   charged in full all the same: it may be published once this reason no longer holds"
         )
     return lines
+
+
+def person_lines(certificate: Certificate) -> list[str]:
+    """What it promises a person with several jobs, if the dataset knows persons."""
+    person = certificate["readings"]["differential_privacy"].get("person")
+    return [] if person is None else [f"  persons          {person['in_words']}"]
 
 
 def _grounds(certificate: Certificate) -> str:
