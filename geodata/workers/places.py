@@ -107,7 +107,7 @@ class Places:
             row=row,
             states=inside & (units < 0),
             elsewhere=units,
-            center=_center_blocks(blocks, tracts),
+            center=center_blocks(blocks, tracts),
             ends=ends.astype(np.int64),
             running=_running_residents(blocks, ends.astype(np.int64)),
             vintage=vintage,
@@ -211,7 +211,7 @@ def _codes(frame: pandas.DataFrame, unit: str) -> tuple[Ints, Ints]:
     return number[order], row[order].astype(np.int64)
 
 
-def _center_blocks(blocks: pandas.DataFrame, tracts: pandas.DataFrame) -> Ints:
+def center_blocks(blocks: pandas.DataFrame, tracts: pandas.DataFrame) -> Ints:
     """The block nearest to each tract's center; of two, the one with the lower code."""
     tract = blocks["tract_index"].to_numpy()
     lat = tracts["lat_deg"].to_numpy()[tract]
