@@ -10,8 +10,10 @@ from geodata.store.schema import TABLES
 from geodata.store.store import open_store, write_store
 
 
-def with_other_table(source: Path, path: Path, name: str, change: Callable[[Any], Any]) -> Path:
-    """Write the same dataset with one table changed."""
+def with_other_table(
+    source: Path, path: Path, name: str, change: Callable[[Any], Any], *, keep_facts: bool = False
+) -> Path:
+    """Write the same dataset with one table changed; of its facts only the key, unless all are kept."""
     store = open_store(source, "dataset")
     with write_store(path, "dataset") as writer:
         for table in TABLES["dataset"]:
@@ -19,7 +21,8 @@ def with_other_table(source: Path, path: Path, name: str, change: Callable[[Any]
                 writer.table(name, change(store.table(name)))
             else:
                 writer.copy_table(store, table.name)
-        writer.facts(commitment_key=store.manifest["commitment_key"])
+        kept = set(store.manifest) - {"schema_version", "kind", "files"} if keep_facts else {"commitment_key"}
+        writer.facts(**{fact: store.manifest[fact] for fact in sorted(kept)})
     return path
 
 

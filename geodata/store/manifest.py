@@ -76,6 +76,8 @@ _FACTS: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
     "residents_only": (_is_texts, "a list of texts"),
     "segments": (_is_text, "a word"),
     "counts_are_public": (_is_text_or_none, "a line of text"),
+    "segments_by": (_is_texts, "a list of texts"),
+    "workplaces_by": (_is_text, "a word"),
     "assigned_segments": (_is_count_by_name, "an object of whole numbers"),
     "layers": (_is_objects, "a list of objects"),
     "sources": (_is_objects, "a list of objects"),

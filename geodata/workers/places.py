@@ -133,7 +133,7 @@ class Places:
             are_states=inside | np.isin(np.arange(_N_STATES), [int(state) for state in states()]),
             elsewhere=units,
             unknown=elsewhere.get(UNKNOWN_HOME, -1),
-            center=_center_blocks(blocks, tracts),
+            center=center_blocks(blocks, tracts),
             ends=ends.astype(np.int64),
             running=_running_residents(blocks, ends.astype(np.int64)),
             vintage=vintage,
@@ -236,7 +236,7 @@ def _codes(frame: pandas.DataFrame, unit: str) -> tuple[Ints, Ints]:
     return number[order], row[order].astype(np.int64)
 
 
-def _center_blocks(blocks: pandas.DataFrame, tracts: pandas.DataFrame) -> Ints:
+def center_blocks(blocks: pandas.DataFrame, tracts: pandas.DataFrame) -> Ints:
     """The block nearest to each tract's center; of two, the one with the lower code."""
     tract = blocks["tract_index"].to_numpy()
     lat = tracts["lat_deg"].to_numpy()[tract]

@@ -10,7 +10,6 @@ from typing import Final
 import pandas
 
 from mapapp.answers.analyses.change import change
-from mapapp.answers.analyses.cross_table import USUAL_ATTRIBUTES
 from mapapp.answers.analyses.entries import ENTRIES
 from mapapp.answers.analyses.over_years import OverYears, over_years
 from mapapp.answers.analyses.place_characteristics import AreaCharacteristics
@@ -46,8 +45,7 @@ def _profile(release: Release, question: SettledQuestion) -> Result:
 
 
 def _cross_table(release: Release, question: SettledQuestion) -> Result:
-    by = question.by or USUAL_ATTRIBUTES
-    return release.cross_table(question.area, by, question.filters, side=question.side)
+    return release.cross_table(question.area, question.by, question.filters, side=question.side)
 
 
 def _comparison(release: Release, question: SettledQuestion) -> Result:

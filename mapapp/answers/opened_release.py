@@ -29,6 +29,7 @@ from mapapp.answers.errors.answer_errors import ROWS, Errors
 from mapapp.answers.errors.record_errors import RecordErrors
 from mapapp.answers.errors.release_errors import ReleaseErrors
 from mapapp.answers.opened_publication import OpenedPublication
+from mapapp.answers.promise.shown_counts import workplaces_note
 from mapapp.answers.publication import RELEASED, is_of_records, is_published, open_publication
 from mapapp.answers.published.certificate import read_published_certificate
 from mapapp.answers.published.words import number_notes
@@ -53,7 +54,7 @@ class OpenedRelease(OpenedPublication):
         if is_published(certificate):
             read_published_certificate(store)  # its pages read every field
         self.digest = store_digest(store.path)
-        self.attributes = attributes_of(certificate, attribute_columns(store))
+        self.attributes = attributes_of(certificate, attribute_columns(store), store.manifest)
         prepared = prepare(store, report=report)
         self._lease = prepared.lease
         areas = open_areas(store, report=report)
@@ -170,6 +171,8 @@ class OpenedRelease(OpenedPublication):
     ) -> About:
         if side == "home":
             notes += self._cover_notes()
+        if (by_tract := workplaces_note(self.facts)) is not None:
+            notes += (Note("workplaces", by_tract),)
         if is_published(self.certificate):
             notes += number_notes(analysis, filters, self.facts, self.certificate)
         return About(

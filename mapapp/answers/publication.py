@@ -30,6 +30,8 @@ PUBLIC_FACTS: Final = (
     "destination_states",
     "residents_only",
     "segments",
+    "segments_by",
+    "workplaces_by",
     "counts_are_public",
     "edit_rules",
     "persons",

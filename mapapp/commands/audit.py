@@ -127,7 +127,7 @@ def audit(
 
             findings = audit_records(dataset, releases, asked, n_draws=draws or _DRAWS, report=report)
         else:
-            findings = _run(AnalystData.open(dataset), releases, settings, asked, schemes, report)
+            findings = _run(AnalystData.open(dataset, releases), releases, settings, asked, schemes, report)
         if csv_path is not None:
             report("writing tables", 0, 0)
             write_csv(findings, csv_path)

@@ -26,6 +26,22 @@ from mapapp.kinds.release.make.options import ReleaseOptions
 @click.argument("release", type=STORE)
 @declared_options(setting=ReleaseOptions)
 @click.option(
+    "--segments",
+    "segments",
+    metavar="NAMES|none",
+    default=None,
+    help="Which of age, earnings, and industry the release shows, such as age,industry. What it shows of them by "
+    "workplace is exact, so leave out what is not public.  [default: age,earnings,industry]",
+)
+@click.option(
+    "--workplaces",
+    type=click.Choice(["block", "tract"]),
+    default="block",
+    show_default=True,
+    help="Show numbers of workers by workplace block or, where those are not public, by tract. They are exact either "
+    "way.",
+)
+@click.option(
     "--test-key",
     is_flag=True,
     help="Use the published test key: the result is reproducible and marked not for release.",
@@ -64,6 +80,7 @@ def synthesize(
     scheduler: str | None,
     as_json: bool,
     quiet: bool,
+    **shown: str,
 ) -> None:
     """Make a formally private RELEASE from a confidential DATASET.
 
@@ -77,12 +94,15 @@ def synthesize(
       commutemap synthesize ri.dataset ri-v3.release --preset onthemap-v3
       commutemap synthesize ri.dataset ri-v3.release --preset onthemap-v3 --min-retention 0.05 --delta 1e-7
       commutemap synthesize ri-2020.dataset ri-2020.release --prior-release ri-2019.release
+      commutemap synthesize ri.dataset ri.release --segments none --workplaces tract
     """
     with no_collection():
         from mapapp.base.memory import keep_all_freed_memory
         from mapapp.kinds.release.make.run import run_synthesis
         from mapapp.kinds.release.make.settings import designed_choice, parameters_of
+        from mapapp.kinds.release.make.shown_margins import DatasetView, ShownMargins
 
+    view = DatasetView(margins=ShownMargins.of_text(**shown), last_release=setting.prior_release)
     privacy, parameters = parameters_of(dataset, setting)
     if dry_run:
         from mapapp.kinds.release.make.plan import plan_synthesis
@@ -94,7 +114,7 @@ def synthesize(
                 dataset,
                 privacy,
                 parameters,
-                last_release=setting.prior_release,
+                view=view,
                 design=designed_choice(setting),
                 test_key=test_key,
                 threads=threads,
@@ -109,7 +129,7 @@ def synthesize(
             release,
             privacy,
             parameters,
-            last_release=setting.prior_release,
+            view=view,
             design=designed_choice(setting),
             beside=beside,
             test_key=test_key,

@@ -94,7 +94,7 @@ def _measure_release(dataset: Path, release: Path, n_tracts: int | None, report:
     from mapapp.analyst.validity.report import validity_lines, write_picture
     from mapapp.analyst.validity.validity import AnalystData, measure_release
 
-    data = AnalystData.open(dataset)
+    data = AnalystData.open(dataset, (release,))
     validity = measure_release(
         data, release, tracts=None if n_tracts is None else data.sample(n_tracts), report=report
     )

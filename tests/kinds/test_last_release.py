@@ -32,6 +32,7 @@ from mapapp.kinds.release.make.last_release import (
 )
 from mapapp.kinds.release.make.run import run_synthesis
 from mapapp.kinds.release.make.settings import privacy_of
+from mapapp.kinds.release.make.shown_margins import DatasetView
 from tests.commands.running import refused
 
 PRIVACY = privacy_of(accountant="sound", delta="1e-6", min_retention="0.025")
@@ -54,7 +55,9 @@ def made(demo_dataset: Path, demo_release: Path, tmp_path_factory: pytest.TempPa
     """A release under the test key whose prior is the release `demo_release`."""
     place = tmp_path_factory.mktemp("made")
     shutil.copytree(demo_dataset, place / "d")
-    run_synthesis(place / "d", place / "r", PRIVACY, FLOWS, last_release=demo_release, test_key=True)
+    run_synthesis(
+        place / "d", place / "r", PRIVACY, FLOWS, view=DatasetView(last_release=demo_release), test_key=True
+    )
     return place / "r"
 
 
@@ -202,7 +205,9 @@ def test_the_order_of_its_rows_decides_nothing(
     jobs = pandas.read_parquet(last / "jobs.parquet")
     jobs.sample(frac=1.0, random_state=5).to_parquet(last / "jobs.parquet", index=False, row_group_size=97)
     reseal(last)
-    outcome = run_synthesis(dataset, dataset.parent / "r", PRIVACY, FLOWS, last_release=last, test_key=True)
+    outcome = run_synthesis(
+        dataset, dataset.parent / "r", PRIVACY, FLOWS, view=DatasetView(last_release=last), test_key=True
+    )
     said = f"{outcome.lines()} {outcome.to_dict()}"
     assert "edited" not in said, "how many real workers were edited out, `validate` alone may say"
     assert "confidential" not in said
@@ -281,7 +286,9 @@ def test_tracts_that_are_not_there_are_left_out_and_counted(dataset: Path, last:
     found = release_flows(open_store(last, "release"), store)
     assert 0 < found.n_unmatched == wanted < found.n_workers
     assert found.table["weight"].sum() == found.n_workers - found.n_unmatched
-    run_synthesis(dataset, dataset.parent / "r", PRIVACY, FLOWS, last_release=last, test_key=True)
+    run_synthesis(
+        dataset, dataset.parent / "r", PRIVACY, FLOWS, view=DatasetView(last_release=last), test_key=True
+    )
     stated = certificate_of(dataset.parent / "r")["construction"]["last_release"]
     assert stated["workers_unmatched"] == wanted
     assert failed(dataset.parent / "r") == []

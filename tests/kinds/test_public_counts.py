@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodata.errors import SourceFileError
+from geodata.json_objects import JsonObject
 from geodata.store.public_counts import public_counts_reference
 from geodata.store.store import open_store
 from mapapp.answers.promise.method import chapters
@@ -50,9 +51,9 @@ def release_of(dataset: Path, *options: str) -> tuple[Path, str]:
     return release, done.out
 
 
-def certificate_of(release: Path) -> dict[str, object]:
+def certificate_of(release: Path) -> JsonObject:
     """The certificate of a release."""
-    stated: dict[str, object] = json.loads((release / "certificate.json").read_text(encoding="utf-8"))
+    stated: JsonObject = json.loads((release / "certificate.json").read_text(encoding="utf-8"))
     return stated
 
 
@@ -95,7 +96,7 @@ def test_declared_counts_make_a_release_for_release(declared: tuple[Path, str]) 
     release, _ = declared
     stated = certificate_of(release)
     assert (stated["status"], stated["status_reasons"]) == ("for release", [])
-    assert any(REFERENCE in caveat for caveat in stated["caveats"])  # type: ignore[attr-defined]
+    assert any(REFERENCE in caveat for caveat in stated["caveats"])
     assert open_store(release, "release").manifest["counts_are_public"] == REFERENCE
     assert REFERENCE in method_text(release)
     assert run_here("certify", release).code == 0

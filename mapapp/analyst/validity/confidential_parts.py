@@ -9,7 +9,7 @@ Everything here but the geography is confidential: for the analyst alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
@@ -19,15 +19,18 @@ import numpy.typing as npt
 
 from engine.errors import ParameterError
 from engine.parameters import SynthesisParameters
+from geodata.store.manifest import read_manifest
 from geodata.store.store import Store, open_store
 from mapapp.analyst.validity.prepared_part import PreparedPart
 from mapapp.analyst.validity.tract_workers import Panel, TractReader, TractWorkers, home_tracts, read_panel
+from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report, silent
 from mapapp.base.result_cache import ResultCache
 from mapapp.kinds.base.compared_homes import Places
 from mapapp.kinds.base.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
 from mapapp.kinds.release.make.marginal_segments import add_joint_segments, assigns_from_margins
 from mapapp.kinds.release.make.prior import PublicPrior, public_prior
+from mapapp.kinds.release.make.shown_margins import ShownMargins, add_shown_margins
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,9 +73,24 @@ class AnalystData:
         )
 
     @classmethod
-    def open(cls, path: Path) -> AnalystData:
-        """Open and verify a dataset; StoreError if it is not one."""
-        return cls(open_store(path, "dataset"))
+    def open(cls, path: Path, releases: Sequence[Path] = ()) -> AnalystData:
+        """Open and verify a dataset, with its jobs summed to the numbers of workers that releases show.
+
+        Raises
+        ------
+        StoreError
+            It is not a dataset, or one of the releases is not there.
+        UsageError
+            The releases show different numbers of workers.
+        """
+        store = open_store(path, "dataset")
+        shown = {ShownMargins.of_facts(read_manifest(release)) for release in releases}
+        if len(shown) > 1:
+            raise UsageError(
+                f"{' and '.join(map(str, releases))} do not show the same numbers of workers (--segments, "
+                "--workplaces); give one at a time"
+            )
+        return cls(add_shown_margins(store, shown.pop()) if shown else store)
 
     def select_drawn_data(self, parameters: SynthesisParameters) -> AnalystData:
         """Return the data that a setting draws from: for larger units than cells, segments may come from margins."""

@@ -108,6 +108,18 @@ def check_same_question(before: Result, after: Result) -> None:
             f"cannot compare {before.about.title} of {before.about.release} with {after.about.title} of "
             f"{after.about.release}; ask both releases the same question"
         )
+    shown = [_characteristics(result) for result in (before, after)]
+    if shown[0] != shown[1]:
+        raise UsageError(
+            f"cannot compare {before.about.release} with {after.about.release}: they do not both show the same of age, "
+            "earnings, and industry"
+        )
+
+
+def _characteristics(result: Result) -> list[str]:
+    """Return the characteristics that the rows of an answer are about; empty if its rows are about something else."""
+    rows: pandas.DataFrame = getattr(result, main_table(result)[0])
+    return [] if "characteristic" not in rows else rows["characteristic"].unique().tolist()
 
 
 def _measure_rows(

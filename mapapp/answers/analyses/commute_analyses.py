@@ -136,7 +136,7 @@ class CommuteAnalyses(OpenedRelease):
             stay_of_living=n["stay"] / living if living else None,
             stay_of_employed=n["stay"] / employed if employed else None,
             groups=counted.label_rows("group", GROUPS, GROUPS.values(), list(n.values())),
-            segments=counted.bands_by_group(counts),
+            segments=counted.bands_by_group(counts, self.attributes.shown),
         )
         return self._finish_answer(answer, errors)
 
@@ -172,7 +172,7 @@ class CommuteAnalyses(OpenedRelease):
             share_of_living=n / living if living else None,
             share_of_employed=n / employed if employed else None,
             median_mi=Miles(median_mi),
-            bands=counted.bands(counts),
+            bands=counted.bands(counts, self.attributes.shown),
             distances=counted.label_rows("band", range(len(labels)), labels, bands),
             edges_mi=edges,
         )

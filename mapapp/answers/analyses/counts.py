@@ -17,6 +17,7 @@ from mapapp.answers.areas.layer_units import LayerUnits
 from mapapp.question.filters import BANDS, CHARACTERISTICS, bands_of
 
 Ints = npt.NDArray[np.int64]
+ALL: Final = tuple(CHARACTERISTICS)
 Labels = ExtensionArray | npt.NDArray[np.generic]
 """A column of a table."""
 
@@ -44,32 +45,56 @@ def columns(workers: Ints, whole: int | Ints) -> dict[str, Labels]:
     }
 
 
-def bands(by_segment: Ints) -> pandas.DataFrame:
-    """Return workers of each band of each characteristic: ``characteristic``, ``band``, ``label``, worker columns."""
-    return pandas.DataFrame(_BANDS | columns(band_sums(by_segment), int(by_segment.sum())))
+def bands(by_segment: Ints, shown: Sequence[str] = ALL) -> pandas.DataFrame:
+    """Return workers of each band of each characteristic: ``characteristic``, ``band``, ``label``, worker columns.
+
+    Only those of age, earnings, and industry that are `shown`, here and in the other tables.
+    """
+    return _keep_shown(
+        pandas.DataFrame(_BANDS | columns(band_sums(by_segment), int(by_segment.sum()))), shown
+    )
 
 
-def bands_by_group(groups: Mapping[str, Ints]) -> pandas.DataFrame:
+def _keep_shown(rows: pandas.DataFrame, shown: Sequence[str]) -> pandas.DataFrame:
+    """Return the rows about characteristics that are shown."""
+    if len(shown) == len(CHARACTERISTICS):
+        return rows
+    return rows[rows["characteristic"].isin(list(shown))].reset_index(drop=True)
+
+
+def bands_by_group(groups: Mapping[str, Ints], shown: Sequence[str] = ALL) -> pandas.DataFrame:
     """Return workers of each band for each group of workers: ``group``, and the columns of :func:`bands`."""
     workers = np.array([band_sums(by_segment) for by_segment in groups.values()])
     whole = np.array([by_segment.sum() for by_segment in groups.values()])
     names = pandas.array(list(groups), dtype="str").repeat(workers.shape[1])
     labels = {name: pandas.Series(column).array for name, column in _BANDS.items()}
     of = np.tile(np.arange(workers.shape[1]), len(groups))
-    return pandas.DataFrame(
+    rows = pandas.DataFrame(
         {"group": names}
         | {name: column.take(of) for name, column in labels.items()}
         | columns(workers.ravel(), whole.repeat(workers.shape[1]))
     )
+    return _keep_shown(rows, shown)
 
 
-def segments(by_segment: Ints) -> pandas.DataFrame:
-    """Return workers of each joint segment: ``age``, ``earnings``, ``industry``, ``label``, worker columns."""
-    return pandas.DataFrame(_SEGMENTS | columns(by_segment, int(by_segment.sum())))
+def segments(by_segment: Ints, shown: Sequence[str] = ALL) -> pandas.DataFrame:
+    """Return workers of each joint segment: ``age``, ``earnings``, ``industry``, ``label``, worker columns.
+
+    A characteristic that is not shown has band 0.
+    """
+    if len(shown) == len(CHARACTERISTICS):
+        return pandas.DataFrame(_SEGMENTS | columns(by_segment, int(by_segment.sum())))
+    keys = list(itertools.product(*(BANDS if name in shown else (0,) for name in CHARACTERISTICS)))
+    hidden = tuple(axis for axis, name in enumerate(CHARACTERISTICS) if name not in shown)
+    sums = by_segment.reshape((len(BANDS),) * len(CHARACTERISTICS)).sum(axis=hidden).ravel()
+    return pandas.DataFrame(_labels_of(keys) | columns(sums, int(by_segment.sum())))
 
 
-def margins(by_segment: Ints) -> pandas.DataFrame:
-    """Return workers by two characteristics: columns as of :func:`segments`, with band 0 for every band of a third."""
+def margins(by_segment: Ints, shown: Sequence[str] = ALL) -> pandas.DataFrame:
+    """Return workers by two characteristics: columns as of :func:`segments`, with band 0 for every band of a third.
+
+    Without rows unless all three are shown: two that are shown are the segments themselves.
+    """
     cube = by_segment.reshape(len(BANDS), len(BANDS), len(BANDS))
     whole = np.zeros([size + 1 for size in cube.shape], dtype=np.int64)
     for axis in range(cube.ndim):
@@ -77,7 +102,8 @@ def margins(by_segment: Ints) -> pandas.DataFrame:
             axis=axis
         )
     counts = whole[tuple(np.asarray(_MARGINS[name]) for name in CHARACTERISTICS)]
-    return pandas.DataFrame(_MARGINS | columns(counts, int(by_segment.sum())))
+    rows = pandas.DataFrame(_MARGINS | columns(counts, int(by_segment.sum())))
+    return rows if len(shown) == len(CHARACTERISTICS) else rows.iloc[:0]
 
 
 def _labels_of(keys: Sequence[tuple[int, ...]]) -> dict[str, Labels]:
@@ -91,7 +117,7 @@ def _labels_of(keys: Sequence[tuple[int, ...]]) -> dict[str, Labels]:
         )
         for key in keys
     ]
-    return labels | {"label": pandas.array(texts, dtype="str")}
+    return labels | {"label": pandas.array([text or "All workers" for text in texts], dtype="str")}
 
 
 _BANDS: Final[dict[str, Labels]] = {

@@ -60,6 +60,13 @@ class CrossTable(Result):
         return fields | {"attributes": {attribute.name: attribute.title for attribute in self.attributes}}
 
 
+def usual_attributes(known: Attributes) -> list[str]:
+    """Return the attributes of a cross table if none are named: age and earnings, or the first ones that are shown."""
+    if all(name in known.shown for name in USUAL_ATTRIBUTES):
+        return list(USUAL_ATTRIBUTES)
+    return [attribute.name for attribute in known][: len(USUAL_ATTRIBUTES)]
+
+
 def chosen_attributes(known: Attributes, by: Sequence[str]) -> tuple[Attribute, ...]:
     """Return the attributes of a cross table by name.
 
@@ -68,7 +75,9 @@ def chosen_attributes(known: Attributes, by: Sequence[str]) -> tuple[Attribute, 
     UsageError
         If there are none, more than three, or one twice; if one does not exist; or if the table has too many cells.
     """
-    names = list(by) or list(USUAL_ATTRIBUTES)
+    names = list(by) or usual_attributes(known)
+    if not names:
+        raise UsageError("this release shows no attributes of workers, so it has no cross table")
     if isinstance(by, str) or not 1 <= len(names) <= MAX_NAMES or len(set(names)) < len(names):
         raise UsageError(
             f"by {str(by)[:60]!r}: give one to three different attributes, such as age and earnings"

@@ -40,6 +40,7 @@ from mapapp.answers.analyses.results import (
 )
 from mapapp.answers.findings import sentences
 from mapapp.answers.findings.words import covered_in, residents
+from mapapp.question.filters import CHARACTERISTICS
 from mapapp.question.question import OTHER_END
 
 # Tables on the page with several counts in a row.
@@ -71,14 +72,14 @@ def by_group(answer: InflowOutflow) -> WideTable:
 
 def by_segment(answer: AreaProfile) -> WideTable:
     """Return a row for each band of earnings, under its band of age, and columns for industries; with all margins."""
-    heads = (*INDUSTRY_GROUPS, grids.ALL_INDUSTRIES)
     workers, errors = grids.cube(answer)
-    order = (1, 2, 3, 0)
+    of_age, of_pay, of_industry = (grids.order_of(answer, name) for name in CHARACTERISTICS)
+    heads = tuple((*INDUSTRY_GROUPS, grids.ALL_INDUSTRIES)[industry - 1] for industry in of_industry)
     rows: list[tuple[str, str, list[tuple[int, float]]]] = []
-    for age in order:
+    for age in of_age:
         rows.append((f"Age {AGE_BANDS[age - 1]}" if age else "All ages", "", []))
-        for earnings in order:
-            cells = [(age, earnings, industry) for industry in order]
+        for earnings in of_pay:
+            cells = [(age, earnings, industry) for industry in of_industry]
             counts = [(int(workers[cell]), float(errors[cell])) for cell in cells]
             rows.append((EARNINGS_BANDS[earnings - 1] if earnings else "All earnings", "", counts))
     return WideTable(heads, pandas.DataFrame(rows, columns=["label", "sub", "counts"]))

@@ -20,6 +20,7 @@ from geodata.store.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers.analyses.results import AreaProfile, FlowMatrix
 from mapapp.answers.findings.words import spoken_names
 from mapapp.base.errors import UsageError
+from mapapp.question.filters import BANDS, CHARACTERISTICS
 
 ERROR: Final = " ±"
 TOTAL: Final = "Total"
@@ -43,18 +44,25 @@ def of_profile(answer: AreaProfile, limit: Limit | None = None) -> pandas.DataFr
     counts, errors = cube(answer)
     industries = (*INDUSTRY_GROUPS, ALL_INDUSTRIES)
     ages, earnings = (*AGE_BANDS, "All ages"), (*EARNINGS_BANDS, "All earnings")
-    order = (1, 2, 3, _ALL)
-    keys = [(age, pay) for age in order for pay in order]
+    of_age, of_pay, of_industry = (order_of(answer, name) for name in CHARACTERISTICS)
+    keys = [(age, pay) for age in of_age for pay in of_pay]
     columns: dict[str, object] = {
         "Age": [ages[age - 1] for age, _ in keys],
         "Earnings": [earnings[pay - 1] for _, pay in keys],
     }
     has_errors = bool((errors > 0).any())
-    for name, industry in zip(industries, order, strict=True):
+    for industry in of_industry:
+        name = industries[industry - 1]
         columns[name] = [int(counts[age, pay, industry]) for age, pay in keys]
         if has_errors:
             columns[f"{name}{ERROR}"] = [float(errors[age, pay, industry]) for age, pay in keys]
     return pandas.DataFrame(columns)
+
+
+def order_of(answer: AreaProfile, characteristic: str) -> tuple[int, ...]:
+    """Return the bands of a characteristic in a grid, the margin last; the margin alone if it is not shown."""
+    is_shown = bool((answer.bands["characteristic"] == characteristic).any())
+    return (*BANDS, _ALL) if is_shown else (_ALL,)
 
 
 def is_exact(answer: AreaProfile) -> bool:
@@ -71,7 +79,9 @@ def cube(answer: AreaProfile) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.flo
     errors[at] = answer.segments["expected_error"]
     between = tuple(answer.margins[name].to_numpy(np.int64) for name in ("age", "earnings", "industry"))
     errors[between] = answer.margins["expected_error"].fillna(0.0 if is_exact(answer) else math.nan)
-    for axis in range(3):
+    for axis, name in enumerate(CHARACTERISTICS):
+        if len(order_of(answer, name)) == 1:
+            continue
         inner = [slice(None)] * 3
         margin: list[slice | int] = list(inner)
         inner[axis], margin[axis] = slice(1, 4), _ALL

@@ -14,7 +14,6 @@ from mapapp.answers.analyses.about import ASSIGNED_TOGETHER, Note
 from mapapp.answers.analyses.characteristics import Characteristics, group_of, two_way_rows, unit_rows
 from mapapp.answers.analyses.counts import band_sums
 from mapapp.answers.analyses.cross_table import (
-    USUAL_ATTRIBUTES,
     CrossTable,
     Ints,
     attribute_rows,
@@ -78,9 +77,9 @@ class WorkerAnalyses(OpenedRelease):
         answer = AreaProfile(
             about=self._about("profile", chosen, filters, side),
             workers=counted.number(int(counts.sum())),
-            bands=counted.bands(counts),
-            segments=counted.segments(counts),
-            margins=counted.margins(counts),
+            bands=counted.bands(counts, self.attributes.shown),
+            segments=counted.segments(counts, self.attributes.shown),
+            margins=counted.margins(counts, self.attributes.shown),
             attributes=self._by_attribute(Pick.at(side, chosen.blocks, filters)),
         )
         return self._finish_answer(answer, errors)
@@ -146,7 +145,7 @@ class WorkerAnalyses(OpenedRelease):
     def cross_table(
         self,
         area: Given = EVERYTHING,
-        by: Sequence[str] = USUAL_ATTRIBUTES,
+        by: Sequence[str] = (),
         filters: Filters = ALL_WORKERS,
         *,
         side: Side = "work",
@@ -157,7 +156,8 @@ class WorkerAnalyses(OpenedRelease):
         Parameters
         ----------
         by : sequence of str
-            Names of attributes: age, earnings, industry, and for worker records those of `attributes`.
+            Names of attributes: age, earnings, industry, and for worker records those of `attributes`. By default age
+            and earnings, as far as the publication shows them.
 
         Raises
         ------
@@ -233,8 +233,8 @@ class WorkerAnalyses(OpenedRelease):
         units = self._layer(layer, side, here=chosen)
         pick = Pick.at(side, chosen.blocks, filters)
         n = by_segment = self.flows.by_code_and_segment(pick, side, units.code, len(units.rows))
-        bands = band_sums(by_segment)
         names = [f"{name}_{band}" for name in CHARACTERISTICS for band in BANDS]
+        bands = dict(zip(names, band_sums(by_segment).T, strict=True))
         codes = units.code if chosen.blocks is None else units.code[chosen.blocks]
         n_mine = np.bincount(codes, minlength=len(units.rows))
         workers = by_segment.sum(axis=1)
@@ -242,7 +242,7 @@ class WorkerAnalyses(OpenedRelease):
         table = units.table(rows, "unit_id", "name", "kind") | {
             "partly": (n_mine < units.n_blocks)[rows],
             **counted.columns(workers[rows], int(n.sum())),
-            **dict(zip(names, bands[rows].T, strict=True)),
+            **{name: bands[name][rows] for name in names if name.rpartition("_")[0] in self.attributes.shown},
         }
         answer = AreaComparison(
             about=self._about("comparison", chosen, filters, side),

@@ -1,18 +1,19 @@
 """The attributes of a publication's workers, by which answers count and filter.
 
-Every publication has age, earnings, and industry. A publication of worker records has further ones, which its
-certificate lists with their public values.
+A publication has age, earnings, and industry, except those that its manifest says it does not show. A publication of
+worker records has further ones, which its certificate lists with their public values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from geodata.store.shown_margins import shown_segments
 from mapapp.answers.publication import is_of_records
 from mapapp.answers.records.claims import records_claims
 from mapapp.base.errors import UsageError
@@ -89,10 +90,16 @@ class Attributes:
     ----------
     further : iterable of Attribute
         Attributes that only worker records have.
+    shown : sequence of str
+        Those of age, earnings, and industry that the publication shows, by default all.
     """
 
-    def __init__(self, further: Iterable[Attribute] = ()) -> None:
-        self._known = {attribute.name: attribute for attribute in (*JOB_ATTRIBUTES, *further)}
+    def __init__(
+        self, further: Iterable[Attribute] = (), shown: Sequence[str] = tuple(CHARACTERISTICS)
+    ) -> None:
+        self.shown = tuple(shown)
+        of_jobs = (attribute for attribute in JOB_ATTRIBUTES if attribute.name in shown)
+        self._known = {attribute.name: attribute for attribute in (*of_jobs, *further)}
 
     def __iter__(self) -> Iterator[Attribute]:
         return iter(self._known.values())
@@ -112,7 +119,8 @@ class Attributes:
         """
         if name not in self._known:
             raise UsageError(
-                f"attribute {name[:40]!r}: this publication has only {', '.join(self._known)}; choose from these"
+                f"attribute {name[:40]!r}: this publication has only {', '.join(self._known) or 'no attributes'}; "
+                "choose from these"
             )
         return self._known[name]
 
@@ -135,6 +143,9 @@ class Attributes:
         UsageError
             If the publication does not have an attribute or a value.
         """
+        for name in CHARACTERISTICS:
+            if name not in self.shown and getattr(filters, name):
+                raise UsageError(f"{name}: this release does not show it; leave the filter out")
         positions: dict[str, list[int]] = {}
         for name, codes in values_by_attribute(filters.attributes).items():
             attribute = self[name]
@@ -160,7 +171,9 @@ class Attributes:
         return "; ".join(parts)
 
 
-def attributes_of(certificate: Mapping[str, object], columns: Collection[str]) -> Attributes:
+def attributes_of(
+    certificate: Mapping[str, object], columns: Collection[str], facts: Mapping[str, object]
+) -> Attributes:
     """Return the attributes of a publication, whose certificate was checked when it was opened.
 
     Parameters
@@ -168,9 +181,11 @@ def attributes_of(certificate: Mapping[str, object], columns: Collection[str]) -
     certificate : mapping
     columns : collection of str
         Columns of the table `records`, which has the further attributes; none for a release.
+    facts : mapping
+        Of the manifest.
     """
     listed = records_claims(certificate).attributes if is_of_records(certificate) else ()
-    return Attributes(
+    further = [
         Attribute(
             name=claim.name,
             title=claim.title,
@@ -179,4 +194,5 @@ def attributes_of(certificate: Mapping[str, object], columns: Collection[str]) -
         )
         for claim in listed
         if claim.name in columns and claim.name not in CHARACTERISTICS
-    )
+    ]
+    return Attributes(further, shown_segments(facts))

@@ -338,6 +338,8 @@ def _who_they_are(bands: pandas.DataFrame, n: int, jobs: str) -> Sentences:
     all_bands = list(zip(*(bands[column].tolist() for column in columns), strict=True))
     for name, phrases in _WHO.items():
         phrased = [(phrases[band - 1], n, error) for of, band, n, error in all_bands if of == name]
+        if not phrased:
+            continue  # the release does not show it
         rows = sorted(ranked_of(*zip(*phrased, strict=True)), key=lambda row: -row.workers)
         if rows[0].workers == n:
             continue  # all of them, as with a filter
@@ -361,10 +363,14 @@ def _largest_segment(answer: AreaProfile) -> str:
     if n < LEAST_WORKERS or rows[0].workers == n:
         return ""
     first = answer.segments.iloc[order[0]]
-    who = list_names([phrases[first[name] - 1] for name, phrases in _WHO.items()])
+    shown = [name for name in _WHO if first[name]]
+    if len(shown) < 2:
+        return ""  # the sentence before says it
+    who = list_names([_WHO[name][first[name] - 1] for name in shown])
     doubt = "; the next group may be as large" if is_tied(rows[0], rows[1]) else ""
     share = share_text(rows[0].workers, n, rows[0].error)
-    n_groups = math.prod(len(kept) or len(BANDS) for kept in answer.about.kept_bands)
+    kept_bands = zip(_WHO, answer.about.kept_bands, strict=True)
+    n_groups = math.prod(len(kept) or len(BANDS) for name, kept in kept_bands if first[name])
     return f"The largest of the {n_groups} joint groups, {share}, {who}{doubt}."
 
 

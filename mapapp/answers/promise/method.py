@@ -13,7 +13,7 @@ from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.promise.chapters import Chapter
 from mapapp.answers.promise.joint_promise import joint_promise, joint_sentences
 from mapapp.answers.promise.lone_worker import lone_worker_sentence, odds_sentence, round_factor
-from mapapp.answers.promise.shown_counts import counts_sentence
+from mapapp.answers.promise.shown_counts import counts_sentence, workplaces_note
 from mapapp.answers.publication import UNBOUND_NOTE, is_bound, is_of_records, is_published
 from mapapp.answers.published.words import published_chapters
 from mapapp.answers.records.words import record_chapters
@@ -224,6 +224,7 @@ def _reading(release: Release) -> Chapter:
                 "Distances are great-circle miles between block centers, not road miles. Within one block the "
                 "distance is zero.",
                 words.HOW_CERTAIN,
+                *([] if (by_tract := workplaces_note(release.facts)) is None else [by_tract]),
                 *([] if caution is None else [caution]),
             ),
         ),

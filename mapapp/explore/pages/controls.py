@@ -134,13 +134,13 @@ def controls(
             _field("layer", select("layer", "Count by", address.question.layer, menus["layer"]), hidden),
             _field("show", _show(address.question, address.view), hidden),
             _field("per", switch("per", "Areas show", address.view.per, PERS), hidden),
-            _field("color", switch("color", "Color dots by", address.view.color, COLORS), hidden),
+            _field("color", switch("color", "Color dots by", address.view.color, _colors(release)), hidden),
             _field("edges", html.Div([_edges(address.question), said("edges")]), hidden),
             _field("by", attribute_menus.by_menu(release, address.question.by), hidden),
             html.Details(
                 [
                     html.Summary(filters_label(release), id="filters-label"),
-                    *[_bands(name, address.value(name)) for name in words.BAND_LABELS],
+                    *[_shown_bands(release, name, address.value(name)) for name in words.BAND_LABELS],
                     html.Div(
                         attribute_menus.value_menu(release, address.question.attributes),
                         id="field-attributes",
@@ -169,10 +169,25 @@ def controls(
     )
 
 
+def _shown_bands(release: Release, name: str, value: str) -> Component:
+    """The filter of an attribute; hidden if the release does not show it, because callbacks read every filter."""
+    bands = _bands(name, value)
+    return bands if name in release.attributes.shown else html.Div(bands, hidden=True)
+
+
+def _colors(release: Release) -> dict[str, str]:
+    """The colors that dots can have: one, or those of an attribute that the release shows."""
+    return {name: label for name, label in COLORS.items() if name in ("plain", *release.attributes.shown)}
+
+
 def filters_label(release: Release) -> str:
     """What the filters of a publication are called."""
-    more = " and more" if release.attributes.further else ""
-    return f"Filter by age, earnings, industry{more}" if more else "Filter by age, earnings, or industry"
+    shown = release.attributes.shown
+    if release.attributes.further:
+        return f"Filter by {', '.join(shown)} and more"
+    if not shown:
+        return "No filters: this release does not show age, earnings, or industry"
+    return f"Filter by {list_names(list(shown)).replace(' and ', ' or ')}"
 
 
 def _field(name: str, child: Component, hidden: dict[str, bool]) -> Component:

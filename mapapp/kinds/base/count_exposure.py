@@ -16,6 +16,7 @@ import numpy as np
 
 from geodata.store.public_counts import COUNTS_ARE_PUBLIC
 from geodata.store.schema import N_SEGMENTS
+from geodata.store.shown_margins import shown_segments
 from geodata.store.store import Store
 from mapapp.kinds.base.geography import Geography, Ints, Workplaces
 from mapapp.kinds.base.inputs import read_counts
@@ -142,6 +143,6 @@ def count_exposure(store: Store, geography: Geography, workplaces: Workplaces) -
     batches = (read_counts(store, geography, workplaces, batch) for batch in range(workplaces.n_batches))
     return exposure_of_counts(
         ((batch.destination, batch.segment, batch.count) for batch in batches),
-        shown=tuple(_AXES),
+        shown=shown_segments(store.manifest),
         is_public=store.manifest.get(COUNTS_ARE_PUBLIC, "") is not None,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeVar, cast
 
@@ -86,6 +86,7 @@ class MapContent:
     release : Release
     question : SettledQuestion
     view : View
+        As chosen, but dots have one color instead of those of an attribute that the release does not show.
     before : Release or None
         An earlier release; units are colored by their change since then if the analysis is drawn by unit.
     """
@@ -94,6 +95,10 @@ class MapContent:
     question: SettledQuestion
     view: View
     before: Release | None = None
+
+    def __post_init__(self) -> None:
+        if self.view.color not in ("plain", *self.release.attributes.shown):
+            object.__setattr__(self, "view", replace(self.view, color="plain"))
 
     @property
     def scheme(self) -> ColorScheme:

@@ -27,6 +27,7 @@ from geodata.progress import Progress, silent
 from geodata.sources.lodes import COUNTS, HEADER
 from geodata.store.residents_only import RESIDENTS_ONLY
 from geodata.store.schema import N_SEGMENTS, segment_code
+from geodata.store.shown_margins import SEGMENTS_BY
 from geodata.store.store import Store, sha256_of
 from mapapp.answers.analyses.counts import band_sums
 from mapapp.base.errors import UsageError
@@ -136,12 +137,18 @@ def write_lodes(
     Raises
     ------
     UsageError
-        If the release does not state its year, or its blocks have no codes of 15 digits.
+        If the release does not state its year, does not show all of age, earnings, and industry, or its blocks have no
+        codes of 15 digits.
     """
     origin = Provenance.of(store)
     if not re.fullmatch(r"\d{4}", origin.year):
         raise UsageError(
             f"{store.path}: this release does not state the year of its jobs, which LODES file names need"
+        )
+    if SEGMENTS_BY in store.manifest:
+        raise UsageError(
+            f"{store.path}: this release does not show all of age, earnings, and industry, which LODES files have; "
+            "export another format"
         )
     number, elsewhere = _block_numbers(store)
     stamp = f"{date or datetime.date(int(origin.year), 12, 31):%Y%m%d}"

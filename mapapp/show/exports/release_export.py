@@ -40,6 +40,7 @@ from mapapp.show.exports.release_layers import (
     flow_layer,
     point_layer,
     points_in_parts,
+    shown_fields,
     subject,
     unit_layer,
 )
@@ -111,7 +112,7 @@ def write_records(store: Store, folder: Path, form: str, report: Progress) -> li
 
     The same records give the same bytes. Parquet carries the provenance in its metadata.
     """
-    attributes = attributes_of(read_certificate(store), attribute_columns(store))
+    attributes = attributes_of(read_certificate(store), attribute_columns(store), store.manifest)
     fields, n_rows, done = (
         record_fields(attributes),
         int(store.manifest["files"]["records.parquet"]["rows"]),
@@ -352,7 +353,7 @@ def _write_points(
     store: Store, folder: Path, _date: datetime.date | None, report: Progress
 ) -> tuple[list[str], list[str]]:
     total, done = int(store.manifest["files"]["points.parquet"]["rows"]), 0
-    kinds = POINT_FIELDS | {
+    kinds = shown_fields(POINT_FIELDS, store.manifest) | {
         f"{end}_{axis}_deg": "number" for end in ("work", "home") for axis in ("lon", "lat")
     }
     with gzip.GzipFile(folder / "points.csv.gz", "wb", compresslevel=6, mtime=0) as stream:

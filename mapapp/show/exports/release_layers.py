@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -10,6 +10,7 @@ import numpy as np
 import pandas
 import shapely
 
+from geodata.store.shown_margins import shown_segments
 from geodata.store.store import Store
 from mapapp.answers.areas.levels import LEVEL_LABELS
 from mapapp.answers.release import Release
@@ -56,6 +57,16 @@ def subject(store: Store) -> str:
     return "workers" if store.kind == "published" else "synthetic workers"
 
 
+def shown_fields(fields: Mapping[str, Kind], facts: Mapping[str, object]) -> dict[str, Kind]:
+    """Return the fields without those of age, earnings, or industry where a release with these facts lacks them."""
+    hidden = [name for name in CHARACTERISTICS if name not in shown_segments(facts)]
+    return {
+        field: kind
+        for field, kind in fields.items()
+        if not any(name == field or f"{name}_" in field for name in hidden)
+    }
+
+
 def unit_layer(release: Release, level: str) -> Layer:
     """Units of a layer with workers and residents by band; states outside the map have no shape.
 
@@ -75,7 +86,7 @@ def unit_layer(release: Release, level: str) -> Layer:
         name=level,
         title=LEVEL_LABELS.get(level, level).split(" (")[0].lower(),
         geometry="MultiPolygon",
-        fields=dict(UNIT_FIELDS),
+        fields=shown_fields(UNIT_FIELDS, release.facts),
         n_rows=len(frame),
         parts=lambda: in_parts(frame, shapes),
     )
@@ -85,16 +96,17 @@ def unit_table(release: Release, level: str) -> pandas.DataFrame:
     """Rows of `unit_layer` with the columns `UNIT_FIELDS`, ordered by kind and id; includes units without workers."""
     names = ["unit_id", "kind"]
     both = [release.comparison(side=side, layer=level).units for side in ("work", "home")]
+    bands = [field for field in BAND_FIELDS if field in both[0]]  # those that the release shows
     work, home = (
-        frame[["unit_id", "name", "kind", "workers", *BAND_FIELDS]].rename(
-            columns={"workers": end, **{band: f"{end}_{band}" for band in BAND_FIELDS}}
+        frame[["unit_id", "name", "kind", "workers", *bands]].rename(
+            columns={"workers": end, **{band: f"{end}_{band}" for band in bands}}
         )
         for frame, end in zip(both, ("workers", "residents"), strict=True)
     )
     frame = work.merge(home.drop(columns="name"), on=names, how="outer", validate="one_to_one")
     order = frame["kind"].map({"unit": 0, "elsewhere": 1, "none": 2})
     frame = frame.assign(order=order).sort_values(["order", "unit_id"], ignore_index=True)
-    return frame[list(UNIT_FIELDS)]
+    return frame[list(shown_fields(UNIT_FIELDS, release.facts))]
 
 
 def point_layer(store: Store, end: Side) -> Layer:
@@ -103,7 +115,7 @@ def point_layer(store: Store, end: Side) -> Layer:
         name=f"points_{end}",
         title=f"{_TITLES[end]} of {subject(store)}",
         geometry="Point",
-        fields=dict(POINT_FIELDS),
+        fields=shown_fields(POINT_FIELDS, store.manifest),
         n_rows=int(store.manifest["files"]["points.parquet"]["rows"]),
         parts=lambda: _point_parts(store, end),
     )
@@ -116,21 +128,22 @@ def _point_parts(store: Store, end: Side) -> Iterator[Part]:
 
 
 def points_in_parts(store: Store) -> Iterator[pandas.DataFrame]:
-    """Yield the points of a release as frames: `POINT_FIELDS` and the four coordinates."""
+    """Yield the points of a release as frames: `POINT_FIELDS` that it shows, and the four coordinates."""
+    fields = list(shown_fields(POINT_FIELDS, store.manifest))
     block_id = store.table("blocks", ["block_id"])["block_id"].astype("str").array
     for batch in store.batches("points"):
         frame = batch.to_pandas()
         segment = frame["segment"].to_numpy()
-        yield pandas.DataFrame(
+        rows = pandas.DataFrame(
             {
                 "work_block": block_id.take(frame["destination_index"].to_numpy()),
                 "home_block": block_id.take(frame["origin_index"].to_numpy()),
                 "age": segment // 9 + 1,
                 "earnings": segment // 3 % 3 + 1,
                 "industry": segment % 3 + 1,
-                **{name: frame[name] for name in frame.columns if name.endswith("_deg")},
             }
         )
+        yield rows[fields].join(frame[[name for name in frame.columns if name.endswith("_deg")]])
 
 
 def flow_layer(store: Store) -> Layer:
@@ -139,7 +152,7 @@ def flow_layer(store: Store) -> Layer:
         name="flows",
         title="flows between blocks",
         geometry="LineString",
-        fields=dict(FLOW_FIELDS),
+        fields=shown_fields(FLOW_FIELDS, store.manifest),
         n_rows=0,
         parts=lambda: _flow_parts(store),
     )
@@ -155,7 +168,7 @@ def _flow_parts(store: Store) -> Iterator[Part]:
         shapes[elsewhere[pairs.home]] = None
         counts = dict(zip(("workers", *BAND_FIELDS), pairs.counts.T, strict=True))
         frame = {"work_block": block_id[pairs.work], "home_block": block_id[pairs.home], **counts}
-        yield Part(pandas.DataFrame(frame), shapes)
+        yield Part(pandas.DataFrame(frame)[list(shown_fields(FLOW_FIELDS, store.manifest))], shapes)
 
 
 def base_layers(store: Store) -> list[Layer]:
@@ -195,5 +208,9 @@ def field_notes(store: Store) -> list[str]:
         f"workers: {who} who work in the area (for a flow: workers who commute along it)",
         f"residents: {who} who live in the area and work in a state that the release covers",
         "work_block, home_block: census blocks; a home_block of two digits is a state, and the home has no point",
-        *(f"{name}, and fields that end in _{name}_1 to _3: {text}" for name, text in bands.items()),
+        *(
+            f"{name}, and fields that end in _{name}_1 to _3: {text}"
+            for name, text in bands.items()
+            if name in shown_segments(store.manifest)
+        ),
     ]

@@ -74,6 +74,7 @@ from mapapp.kinds.release.choose.setting_choice import check_design
 from mapapp.kinds.release.make.batch import SynthesisSource, open_source, prepare_all
 from mapapp.kinds.release.make.marginal_segments import assigns_from_margins, has_marginal_segments
 from mapapp.kinds.release.make.promise import make_certificate
+from mapapp.kinds.release.make.shown_margins import check_margins
 from mapapp.kinds.release.make.support import Support
 
 # Home blocks placed again with the published test key, to recognize a release that was made with it.
@@ -246,6 +247,7 @@ def check_claims(
     yield from _check_later_fields(stated)
     inputs = stated.confidential_inputs
     yield CertificateCheck("hashes", bool(inputs), f"{len(inputs)} confidential inputs")
+    yield from check_margins(release)
     yield from _check_segments(release, source.parameters)
     homes = HomesOfKey(source.geography, source.parameters)
     noise = NoiseCheck(source.geography, source.privacy, source.parameters, priced=_is_priced(stated))

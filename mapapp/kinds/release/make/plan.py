@@ -53,6 +53,7 @@ from mapapp.kinds.release.make.run import (
     promise_line,
     status_lines,
 )
+from mapapp.kinds.release.make.shown_margins import WHOLE_DATASET, DatasetView
 from mapapp.kinds.release.make.support import build_support
 
 # The measures that a planner understands, to be expected of a setting: from public data alone.
@@ -197,7 +198,7 @@ def plan_synthesis(
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
     *,
-    last_release: Path | None = None,
+    view: DatasetView = WHOLE_DATASET,
     design: Choice | None = None,
     test_key: bool = False,
     threads: int | None = None,
@@ -219,7 +220,7 @@ def plan_synthesis(
         seed,
         privacy,
         parameters,
-        last_release=last_release,
+        view=view,
         design=design,
         for_release=not test_key,
         report=report,

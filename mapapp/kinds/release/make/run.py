@@ -47,6 +47,7 @@ from mapapp.kinds.release.make.last_release import add_last_release, last_releas
 from mapapp.kinds.release.make.marginal_segments import add_joint_segments, assigns_from_margins
 from mapapp.kinds.release.make.prior import FittedDecays, fit_decay
 from mapapp.kinds.release.make.promise import CertifiedBatch, make_certificate
+from mapapp.kinds.release.make.shown_margins import WHOLE_DATASET, DatasetView, add_shown_margins
 
 # How large a release is: public numbers that a run and a dry run report alike.
 
@@ -183,7 +184,7 @@ def run_synthesis(
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
     *,
-    last_release: Path | None = None,
+    view: DatasetView = WHOLE_DATASET,
     design: Choice | None = None,
     beside: Sequence[Path] = (),
     test_key: bool = False,
@@ -200,8 +201,8 @@ def run_synthesis(
     dataset_path, release_path : Path
     privacy, parameters
         What the release is made of.
-    last_release : Path, optional
-        An earlier release, whose workers are the flows of the prior instead of the dataset's.
+    view : DatasetView
+        What is read in place of the dataset's own tables: fewer numbers of workers, or the flows of an earlier release.
     design : Choice, optional
         Choose from public data what the mechanism leaves open; `privacy` then holds the promise and `parameters`
         everything else.
@@ -236,7 +237,7 @@ def run_synthesis(
             seed,
             privacy,
             parameters,
-            last_release=last_release,
+            view=view,
             design=design,
             for_release=not test_key,
             report=report,
@@ -283,7 +284,7 @@ def prepared_source(
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
     *,
-    last_release: Path | None,
+    view: DatasetView,
     design: Choice | None,
     for_release: bool,
     report: Report,
@@ -294,7 +295,7 @@ def prepared_source(
 
     Parameters
     ----------
-    dataset_path, seed, privacy, parameters, last_release, design, report
+    dataset_path, seed, privacy, parameters, view, design, report
         As in :func:`run_synthesis`.
     for_release : bool
         Whether the release may be published.
@@ -304,6 +305,7 @@ def prepared_source(
     Returns
     -------
     dataset : Store
+        With the facts of the view, and its own jobs.
     source : SynthesisSource
         With the chosen setting.
     facts : dict or None
@@ -311,12 +313,14 @@ def prepared_source(
     """
     report("reading the dataset", 0, 0)
     dataset = open_dataset(dataset_path)
-    if last_release is not None:
+    if view.last_release is not None:
         reasons = (*parameters.not_for_release_reasons(), *reasons_of_homes(dataset.manifest))
         publishable = for_release and not reasons
-        dataset = add_last_release(dataset, last_release, for_release=publishable)
+        dataset = add_last_release(dataset, view.last_release, for_release=publishable)
     units = (parameters.unit,) if design is None else design.units
-    store = add_joint_segments(dataset) if assigns_from_margins(dataset, units) else dataset
+    shown = add_shown_margins(dataset, view.margins)
+    dataset = dataset.add_facts(**view.margins.facts_of(dataset.manifest))
+    store = add_joint_segments(shown) if assigns_from_margins(shown, units) else shown
     geography = read_geography(store)
     workplaces = read_workplaces(store, geography, listed=listed, threads=threads)
     facts: DesignFacts | DrawnDesignFacts | None = None
@@ -327,8 +331,8 @@ def prepared_source(
         privacy, parameters, facts = choose_setting(
             public, privacy, parameters, design, report=report, threads=threads
         )
-        if store is not dataset and parameters.unit == "cell":
-            store = dataset
+        if store is not shown and parameters.unit == "cell":
+            store = shown
             workplaces = read_workplaces(store, geography, listed=listed, threads=threads)
     source = source_of(
         store, geography, workplaces, seed, privacy, parameters, fitted=fitted, threads=threads
