@@ -205,7 +205,7 @@ def _years(group: Sequence[AnsweredPart], name: str) -> Answer:
 def _table(over: OverYears) -> Table:
     """The key numbers with a row for each year."""
     columns = [Column(name="year", head="Year", kind="code")]
-    rows: list[tuple[object, ...]] = [(year,) for year in over.years]
+    rows: list[tuple[object, ...]] = [(str(year),) for year in over.years]
     for name, values in over.by_year.groupby("name", sort=False):
         label, kind = values["label"].iloc[-1], values["kind"].iloc[-1]
         error_kind: Kind = "ratio error" if kind == "ratio" else "error"
