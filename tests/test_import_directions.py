@@ -75,6 +75,8 @@ FLOORS = (
     {"commands"},
 )
 """Rooms from the ground up: no room imports one of a higher floor."""
+LATER = "commutemap/__init__.py imports mapapp.commands.functions"
+"""What `commutemap` names for type checkers, and loads when it is first used: the test at run time sees to that."""
 WITHOUT_ENGINE = frozenset().union(*FLOORS[:5])
 """Rooms that serve what has been published. Only those above them may import the engine."""
 
@@ -204,9 +206,10 @@ def room_faults(root: Path) -> list[str]:
     missing = sorted(set(ROOMS) - seen)
     assert not missing, f"{missing} do not exist in mapapp; correct this test"
     made = [f"mapapp.{room}" for room in ("analyst", "commands", "explore", "kinds")]
+    loaded = _imports(root, sources(root / "commutemap"), made)
     return (
         faults
-        + _imports(root, sources(root / "commutemap"), made)
+        + [fault for fault in loaded if not fault.startswith(LATER)]
         + _imports(root, serving_sources(root), ["engine"])
     )
 
@@ -333,6 +336,7 @@ def tree(tmp_path: Path) -> Path:
         ("commutemap/__init__.py", "from engine.streams import SecretKey", package_faults),
         ("commutemap/__init__.py", "from mapapp.kinds.release.make.run import run_synthesis", room_faults),
         ("commutemap/__init__.py", "from mapapp.explore import server", room_faults),
+        ("commutemap/__init__.py", "from mapapp.commands import synthesize", room_faults),
         ("mapapp/base/errors.py", "from mapapp.explore import server", room_faults),
         ("mapapp/explore/server.py", "from engine.streams import SecretKey", room_faults),
         ("mapapp/a_new_module.py", "from engine.streams import SecretKey", room_faults),

@@ -347,7 +347,7 @@ def test_matplotlib_is_loaded_only_to_draw() -> None:
 
 def test_the_package_has_exactly_the_names_that_it_lists() -> None:
     public = {
-        name for name, value in vars(cm).items() if not name.startswith("_") and not inspect.ismodule(value)
+        name for name in dir(cm) if not name.startswith("_") and not inspect.ismodule(getattr(cm, name))
     }
     assert public == set(cm.__all__)
     assert (Path(cm.__file__).parent / "py.typed").is_file()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Final
 
@@ -15,11 +16,15 @@ from mapapp.answers.analyses.over_years import OverYears, over_years
 from mapapp.answers.analyses.place_characteristics import AreaCharacteristics
 from mapapp.answers.analyses.results import Result
 from mapapp.answers.areas.levels import level_named
-from mapapp.answers.downtowns import downtown_named
+from mapapp.answers.areas.sentence_names import SentenceNames
+from mapapp.answers.downtowns import core_place, downtown_named
 from mapapp.answers.release import Release
+from mapapp.base import memory_limits
+from mapapp.base.result_cache import ResultCache
 from mapapp.question.area_text import Unit, area_text, parse_area, widen_area
 from mapapp.question.distance_bands import EDGES_MI
 from mapapp.question.question import EVERYTHING, Question, Questions, SettledQuestion
+from mapapp.question.sentence.asked import Asked, ask_in_words
 
 
 def ask(release: Release, question: SettledQuestion) -> Result:
@@ -32,6 +37,29 @@ def ask(release: Release, question: SettledQuestion) -> Result:
     """
     analysis = question.analysis if question.is_complete else "profile" if question.areas else "comparison"
     return _ANALYSES[analysis](release, question)
+
+
+def asked_in(release: Release, text: str, chosen: tuple[str, ...] = ()) -> Asked:
+    """What a sentence asks of a release, where `chosen` are the steps of the area that "this town" means.
+
+    A sentence that was read lately, such as a chosen search result, is not read again.
+
+    Raises
+    ------
+    UsageError
+        If the sentence is empty or too long.
+    """
+    read = release.once(("sentences",), lambda: ResultCache[Asked](max_entries=memory_limits.SENTENCES))
+    names = release.once(
+        ("sentence names",),
+        lambda: SentenceNames(
+            release.areas,
+            release.attributes,
+            has_published_counts=release.has_published_counts,
+            core=partial(core_place, release),
+        ),
+    )
+    return read.get_or_make((text, chosen), lambda: ask_in_words(text, names, chosen))
 
 
 def characteristics_of(release: Release, question: Question) -> AreaCharacteristics | None:
@@ -239,7 +267,7 @@ def over_all_years(
     UsageError
         If two releases have the same year, or one has no year.
     """
-    by_year = sorted(releases, key=lambda release: release.year)
+    by_year = sorted(releases, key=lambda release: release.year or 0)
     return [
         over_years([_answer(release, question, error_rows) for release in by_year])
         for question in _common_questions(by_year, several)

@@ -89,9 +89,10 @@ class OpenedRelease(OpenedPublication):
         return cls(open_publication(path, *RELEASED), slug, report=report)
 
     @property
-    def year(self) -> str:
-        """Year of the jobs; empty if the release does not state it."""
-        return str(self.facts.get("year") or "")
+    def year(self) -> int | None:
+        """Year of the jobs; None if the release does not state it."""
+        stated = str(self.facts.get("year") or "")
+        return int(stated) if stated.isdecimal() else None
 
     @property
     def job_type(self) -> str:

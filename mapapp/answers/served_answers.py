@@ -158,19 +158,19 @@ def releases_of_years(release: Release, served: Iterable[Release]) -> list[Relea
 
     The release itself is chosen for its year; of several others of one year, the one with its setting, or the first.
     """
-    by_year: dict[str, Release] = {}
+    by_year: dict[int, Release] = {}
     for candidate in served:
         is_same_place = candidate.covered_states == release.covered_states
         is_same_jobs = candidate.facts.get("job_type") == release.facts.get("job_type")
         year = candidate.year
-        if year.isdigit() and is_same_place and is_same_jobs:
+        if year is not None and is_same_place and is_same_jobs:
             kept = by_year.get(year)
             if kept is None or (_setting(candidate) == _setting(release) != _setting(kept)):
                 by_year[year] = candidate
-    if not release.year.isdigit():
+    if release.year is None:
         return []
     by_year[release.year] = release
-    return [by_year[year] for year in sorted(by_year, key=int)][-MAX_YEARS:]
+    return [by_year[year] for year in sorted(by_year)][-MAX_YEARS:]
 
 
 def years_of(release: Release, served: Iterable[Release], question: Question) -> OverYears | None:

@@ -38,29 +38,19 @@ def ask(arguments: tuple[str, ...], **options: Option) -> None:
       commutemap ask ri.release "jobs within 2 miles of 41.82, -71.41 by industry" --json
       commutemap ask ri-2018.release ri-2019.release "inflow of Newport in 2019 compared with 2018"
     """
-    from functools import partial
-
-    from mapapp.answers.areas.sentence_names import SentenceNames
-    from mapapp.answers.downtowns import core_place
-    from mapapp.question.sentence.asked import ask_in_words
+    from mapapp.answers.areas.sentence_names import why_not_understood
+    from mapapp.answers.asking import asked_in
 
     paths, sentence = _split(arguments)
     options |= NOT_ASKED
     form = form_of(options)
     with show_progress(quiet=options["quiet"]) as report:
         opened = open_releases(paths, report)
-    first = opened[0]
-    names = SentenceNames(
-        first.areas,
-        first.attributes,
-        has_published_counts=first.has_published_counts,
-        core=partial(core_place, first),
-    )
-    asked = ask_in_words(sentence, names)
+    asked = asked_in(opened[0], sentence)
     chosen, notes = _choose_years(opened, asked)
     _explain(asked, notes, [path for path, release in zip(paths, opened, strict=True) if release in chosen])
     if asked.is_empty:
-        raise UsageError(_why_not_understood(opened[0]))
+        raise UsageError(why_not_understood(opened[0].areas))
     if not options["explain"]:
         options["change"] = asked.against_year is not None and len(chosen) == 2
         write_answers(form, chosen, asked.question, options)
@@ -93,11 +83,11 @@ def _is_there(argument: str) -> bool:
 def _choose_years(opened: list[Release], asked: Asked) -> tuple[list[Release], list[str]]:
     """Return the releases of the years that a sentence names, earlier first, and notes on those that are missing."""
     notes, chosen = [], []
-    have = ", ".join(sorted({release.year for release in opened}))
+    have = ", ".join(map(str, sorted({release.year or 0 for release in opened})))
     for year in (asked.against_year, asked.year):
         if year is None:
             continue
-        of_year = [release for release in opened if release.year == str(year)]
+        of_year = [release for release in opened if release.year == year]
         chosen += of_year[:1]
         if not of_year:
             notes.append(f"No release of {year} was given; the year is {have}.")
@@ -121,13 +111,3 @@ def _explain(asked: Asked, notes: list[str], paths: list[Path]) -> None:
     same = None if asked.is_empty else options_of([asked.question])
     if same is not None:
         click.echo(f"same: {join(['commutemap', 'analyze', *map(str, paths), *same])}", err=True)
-
-
-def _why_not_understood(release: Release) -> str:
-    from mapapp.answers.areas.sentence_names import example_place
-
-    place = example_place(release.areas)
-    return (
-        f"nothing in this sentence names a place or asks for something; ask, for example, "
-        f'"Where do workers of {place} live?" or "How far do residents of {place} commute?"'
-    )

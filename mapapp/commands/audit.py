@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 EXIT_BROKEN: Final = 3
 """A release does not keep its promise."""
 
+ASKED: Final = ("home", "earnings", "industry", "all")
+"""What attackers may want to know."""
 _DRAWS: Final = 2_000
 
 
@@ -40,7 +42,7 @@ _DRAWS: Final = 2_000
 @click.option(
     "--question",
     "asked",
-    type=click.Choice(["home", "earnings", "industry", "all"]),
+    type=click.Choice(ASKED),
     default="home",
     show_default=True,
     help="What the attacker wants to know about a worker. If a finer attribute of worker records derives the industry, "
@@ -107,37 +109,54 @@ def audit(
       commutemap audit ri.dataset ri.records --question all --picture records.png
     """
     from mapapp.analyst.audit.files import write_csv, write_picture
-    from mapapp.analyst.audit.schemes import read_schemes
-    from mapapp.analyst.audit.words import audit_lines
-    from mapapp.analyst.validity.confidential_parts import AnalystData
     from mapapp.analyst.validity.report import require_places
-    from mapapp.kinds.records.audit.result import RecordsAudit
-    from mapapp.kinds.records.audit.words import records_audit_lines
 
     require_places(csv_path, picture_path)
-    _require_some(releases, settings)
-    schemes = read_schemes(against)
-    of_records = _are_records(releases)
-    _require_fitting(of_records, settings, against, draws)
-    findings: Audit | RecordsAudit
     with show_progress(quiet=quiet) as report:
-        report("reading the dataset", 0, 0)
-        if of_records:
-            from mapapp.kinds.records.audit.run import audit_records
-
-            findings = audit_records(dataset, releases, asked, n_draws=draws or _DRAWS, report=report)
-        else:
-            findings = _run(AnalystData.open(dataset, releases), releases, settings, asked, schemes, report)
+        findings = run_audit(dataset, releases, settings, asked, against, draws, report)
         if csv_path is not None:
             report("writing tables", 0, 0)
             write_csv(findings, csv_path)
         if picture_path is not None:
             report("drawing the picture", 0, 0)
             write_picture(findings, picture_path)
-    lines = records_audit_lines(findings) if isinstance(findings, RecordsAudit) else audit_lines(findings)
-    print_result(findings.to_dict(), lines, as_json=as_json)
+    print_result(findings.to_dict(), lines_of(findings), as_json=as_json)
     if findings.is_broken:
         raise click.exceptions.Exit(EXIT_BROKEN)
+
+
+def run_audit(
+    dataset: Path,
+    releases: tuple[Path, ...],
+    settings: tuple[str, ...],
+    asked: str,
+    against: tuple[str, ...],
+    draws: int | None,
+    report: Report,
+) -> Audit | RecordsAudit:
+    """Run attackers against releases and settings, or against worker records; UsageError if they do not fit."""
+    from mapapp.analyst.audit.schemes import read_schemes
+    from mapapp.analyst.validity.confidential_parts import AnalystData
+
+    _require_some(releases, settings)
+    schemes = read_schemes(against)
+    of_records = _are_records(releases)
+    _require_fitting(of_records, settings, against, draws)
+    report("reading the dataset", 0, 0)
+    if of_records:
+        from mapapp.kinds.records.audit.run import audit_records
+
+        return audit_records(dataset, releases, asked, n_draws=draws or _DRAWS, report=report)
+    return _run(AnalystData.open(dataset, releases), releases, settings, asked, schemes, report)
+
+
+def lines_of(findings: Audit | RecordsAudit) -> list[str]:
+    """Return what an audit found as lines of text; the first says CONFIDENTIAL."""
+    from mapapp.analyst.audit.words import audit_lines
+    from mapapp.kinds.records.audit.result import RecordsAudit
+    from mapapp.kinds.records.audit.words import records_audit_lines
+
+    return records_audit_lines(findings) if isinstance(findings, RecordsAudit) else audit_lines(findings)
 
 
 def _require_some(releases: tuple[Path, ...], settings: tuple[str, ...]) -> None:

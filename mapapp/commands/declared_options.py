@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import reduce, wraps
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 import click
 
@@ -14,7 +14,9 @@ from mapapp.commands.options import STORE, Function, config_option_named
 from mapapp.kinds.base.option import Option, bind_options, list_declared
 from mapapp.kinds.release.make.options import PRESETS, RELEASE_OPTIONS, ReleaseOptions
 
-__all__ = ["axis_value", "declared_options", "read_setting"]
+__all__ = ["axis_value", "declared_options", "read_setting", "setting_of"]
+
+Declared = TypeVar("Declared")
 
 _PLAIN: Final[Mapping[object, click.ParamType[object]]] = {
     int: click.INT,
@@ -76,6 +78,26 @@ def axis_value(option: Option, text: str) -> object:
     """Return a value of an option as the command line reads it."""
     parameter = click.Option([f"--{option.flag}"])
     return _type_of(option).convert(text, parameter, None)
+
+
+def setting_of(kind: type[Declared], given: Mapping[str, object]) -> Declared:
+    """Return a dataclass of declared options from values by name, which are read as the command line reads them.
+
+    Raises
+    ------
+    UsageError
+        There is no such option, or a value is not allowed.
+    """
+    options, values = list_declared(kind, Option), dict[str, object]()
+    for name, value in given.items():
+        if name not in options:
+            raise UsageError(f"option {name[:40]!r} does not exist; choose from {', '.join(options)}")
+        is_text = value is not None and not isinstance(value, bool)
+        try:
+            values[name] = axis_value(options[name], str(value)) if is_text else value
+        except click.ClickException as error:
+            raise UsageError(f"{name}: {error.message}") from None
+    return kind(**values)
 
 
 def read_setting(spec: str) -> ReleaseOptions:

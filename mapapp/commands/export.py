@@ -74,7 +74,7 @@ def export(
     from mapapp.show.exports.release_export import LAYERS, export_release
 
     is_table = read_manifest(publication).get("kind") == "table"
-    _refuse_options(form, is_table=is_table, layers=layers, more=more, date=date)
+    refuse_options(form, is_table=is_table, layers=layers, more=more, date=date)
     with show_progress(quiet=quiet) as report:
         if is_table:
             done = export_table(publication, form, target, report=report)
@@ -98,13 +98,13 @@ def export(
     )
 
 
-def _refuse_options(
+def refuse_options(
     form: str,
     *,
     is_table: bool,
     layers: tuple[str, ...],
     more: tuple[str, ...],
-    date: datetime.datetime | None,
+    date: datetime.date | None,
 ) -> None:
     """Raise UsageError if options do not apply to the publication or the format."""
     if is_table and (layers or more or date is not None):

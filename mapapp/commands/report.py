@@ -149,7 +149,7 @@ def _write_one(paths: tuple[Path, ...], date: datetime.date | None, options: Opt
     from mapapp.answers.release import open_releases
     from mapapp.show.reports import write_report
 
-    output, form = options["output"], _form_of(options["output"])
+    output, form = options["output"], form_of(options["output"])
     if options["workers"] is not None:
         raise UsageError("--workers applies only to a batch; add --batch or leave it out")
     if options["setups"]:
@@ -174,7 +174,8 @@ def _write_one(paths: tuple[Path, ...], date: datetime.date | None, options: Opt
     click.echo(f"{output}: written", err=True)
 
 
-def _form_of(output: Path) -> Form:
+def form_of(output: Path) -> Form:
+    """Return the format of a report by the suffix of its file; UsageError for another suffix."""
     form = _FORMS.get(output.suffix.lower())
     if form is None:
         raise UsageError(f"{output}: the file name must end in .html, .pdf, or .xlsx")
@@ -191,7 +192,7 @@ def _table(paths: tuple[Path, ...], date: datetime.date | None, options: Options
     )
     if len(paths) > 1:
         raise UsageError(f"{paths[0]}: a table with suppressed cells has a report of its own; give it alone")
-    output, form = options["output"], _form_of(options["output"])
+    output, form = options["output"], form_of(options["output"])
     with show_progress(quiet=options["quiet"]) as progress, whole_file(output, binary=True) as stream:
         progress("opening the table", 0, 0)
         (served,) = open_tables(list(paths)).values()

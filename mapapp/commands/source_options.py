@@ -60,6 +60,19 @@ _OPTIONS = (
 )
 
 
+OPTION_VALUES: Final = {
+    "origin_state": (),
+    "lodes": 8,
+    "job_type": "JT00",
+    "characteristics": False,
+    "segments": False,
+    "blocks": False,
+    "basemap": False,
+    "base_url": None,
+}
+"""What the options are by default, for Python."""
+
+
 def source_options(function: Function) -> Function:
     """Add the options that say which files to download."""
     for option in reversed(_OPTIONS):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mapapp.kinds.records.measure.validity_result import RecordsValidity
 
 
-class _Measured(NamedTuple):
+class Measured(NamedTuple):
     """What was measured: the result, its lines for a person, and how to draw it into a file."""
 
     validity: Validity | RecordsValidity
@@ -77,7 +77,6 @@ def validate(
     from mapapp.analyst.validity.report import require_places, write_csv
 
     require_places(csv_path, picture_path)
-    measure = _measure_records if read_manifest(release).get("kind") == "records" else _measure_release
     with show_progress(quiet=quiet) as report:
         report("reading the dataset", 0, 0)
         measured = measure(dataset, release, n_tracts, report)
@@ -90,7 +89,13 @@ def validate(
     print_result(measured.validity.to_dict(), measured.lines, as_json=as_json)
 
 
-def _measure_release(dataset: Path, release: Path, n_tracts: int | None, report: Report) -> _Measured:
+def measure(dataset: Path, publication: Path, n_tracts: int | None, report: Report) -> Measured:
+    """Measure a release, or worker records, against the dataset that it was drawn from."""
+    of_kind = _measure_records if read_manifest(publication).get("kind") == "records" else _measure_release
+    return of_kind(dataset, publication, n_tracts, report)
+
+
+def _measure_release(dataset: Path, release: Path, n_tracts: int | None, report: Report) -> Measured:
     from mapapp.analyst.validity.report import validity_lines, write_picture
     from mapapp.analyst.validity.validity import AnalystData, measure_release
 
@@ -98,10 +103,10 @@ def _measure_release(dataset: Path, release: Path, n_tracts: int | None, report:
     validity = measure_release(
         data, release, tracts=None if n_tracts is None else data.sample(n_tracts), report=report
     )
-    return _Measured(validity, validity_lines(validity), partial(write_picture, validity))
+    return Measured(validity, validity_lines(validity), partial(write_picture, validity))
 
 
-def _measure_records(dataset: Path, records: Path, n_tracts: int | None, report: Report) -> _Measured:
+def _measure_records(dataset: Path, records: Path, n_tracts: int | None, report: Report) -> Measured:
     from mapapp.analyst.validity.report import write_records_picture
     from mapapp.kinds.records.measure.validity import measure_records
 
@@ -110,4 +115,4 @@ def _measure_records(dataset: Path, records: Path, n_tracts: int | None, report:
             f"--sample {n_tracts}: worker records are always measured whole; leave the option out for {records}"
         )
     validity = measure_records(dataset, records, report=report)
-    return _Measured(validity, validity.lines(), partial(write_records_picture, validity))
+    return Measured(validity, validity.lines(), partial(write_records_picture, validity))

@@ -45,7 +45,7 @@ def over(releases: list[Release]) -> OverYears:
 
 
 def test_each_year_has_its_own_numbers_in_order(over: OverYears, releases: list[Release]) -> None:
-    assert over.years == ("2015", "2017", "2019")
+    assert over.years == (2015, 2017, 2019)
     inflow = over.by_year[over.by_year["name"] == "inflow"].set_index("year")
     for release in releases:
         assert inflow.loc[release.year, "value"] == release.inflow_outflow(AREA).inflow.value
@@ -77,7 +77,7 @@ def test_a_difference_within_twice_its_error_is_not_called_a_change(
             "name": "workers",
             "label": "Workers",
             "kind": "count",
-            "year": ["2015", "2019"],
+            "year": [2015, 2019],
             "value": [1_000.0, last],
             "expected_error": error,
         }
@@ -104,7 +104,7 @@ def test_a_server_finds_the_years_of_a_place(paths: list[Path]) -> None:
     question = Question(analysis="inflow-outflow", areas=(AREA,))
     found = years_of(shown, served.values(), question)
     assert found is not None
-    assert found.years == ("2015", "2017", "2019")
+    assert found.years == (2015, 2017, 2019)
     assert years_of(shown, [shown], question) is None
     assert years_of(shown, served.values(), Question(areas=("county:99999",))) is None
     assert year_card(None, "light") is None
@@ -177,11 +177,11 @@ def test_a_workbook_has_the_numbers_and_the_rows_of_all_years(paths: list[Path],
 
 
 def test_answers_over_years_are_answers(over: OverYears) -> None:
-    assert over.numbers()["inflow"].keys() == {"2015", "2017", "2019"}
+    assert over.numbers()["inflow"].keys() == {2015, 2017, 2019}
     assert over.to_frame().equals(over.by_year)
     assert over.to_frame("rows", about=True).columns.tolist()[:4] == ["release", "area", "area_text", "side"]
     assert over.about.year == "2015, 2017, 2019"
-    assert json.loads(json.dumps(over.to_dict()))["years"] == ["2015", "2017", "2019"]
+    assert json.loads(json.dumps(over.to_dict()))["years"] == [2015, 2017, 2019]
     assert "<table" in (over._repr_html_() or "")
     for shown in (over.to_geodataframe, over.plot):
         with pytest.raises(UsageError, match="take one of its answers"):
@@ -220,7 +220,7 @@ def test_years_are_compared_by_the_usual_layer_of_the_last(redrawn: list[Path]) 
     assert a is not None
     assert b is not None
     assert {getattr(answer, "layer", None) for answer in (*a.answers, *b.answers)} == {"stplc"}
-    rows = a.rows[a.rows["year"] == "2018"].set_index("unit_id")["value"]
+    rows = a.rows[a.rows["year"] == 2018].set_index("unit_id")["value"]
     places = open_release(redrawn[0]).comparison("all", layer="stplc").units.set_index("unit_id")["workers"]
     assert rows.to_dict() == places.reindex(rows.index).fillna(0).to_dict()
 

@@ -49,7 +49,7 @@ def test_a_chosen_sentence_is_not_read_again(views: Views, monkeypatch: pytest.M
     def refuse(*_: object) -> None:
         raise AssertionError("the sentence was read twice")
 
-    monkeypatch.setattr("mapapp.explore.callbacks.choices.ask_in_words", refuse)
+    monkeypatch.setattr("mapapp.answers.asking.ask_in_words", refuse)
     search, _ = choose(views, "", "search", f"{PREFIX}{text}")
     assert search == "?analysis=profile&area=county:10003&age=1"
 

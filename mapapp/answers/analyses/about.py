@@ -48,8 +48,10 @@ class About:
         Title for readers.
     release, version : str
         Title of the release, and the first digits of its manifest's sha256.
-    year, job_type : str
-        As the release states them; empty if it does not.
+    year : int, str, or None
+        Year of the jobs, None if the release does not state it; the years of an answer about several, as text.
+    job_type : str
+        As the release states it; empty if it does not.
     side : {"work", "home"} or None
         Which end of a commute is in the area; None if both ends matter.
     area, area_text : str
@@ -78,7 +80,7 @@ class About:
     title: str
     release: str
     version: str
-    year: str = ""
+    year: int | str | None = None
     job_type: str = ""
     side: Side | None = None
     area: str = ""

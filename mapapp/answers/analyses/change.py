@@ -89,7 +89,7 @@ def change(before: Result, after: Result) -> Change:
         title=f"{after.about.title}: {comparison.words.noun}",
         release=" → ".join(comparison.names),
         version=f"{before.about.version} → {after.about.version}",
-        year=" → ".join(dict.fromkeys((before.about.year, after.about.year))),
+        year=" → ".join(dict.fromkeys(str(answer.about.year or "") for answer in (before, after))),
         notes=(*(dataclasses.replace(note, mark="") for note in after.about.notes), *_notes(comparison)),
         no_errors={},
     )

@@ -54,6 +54,6 @@ _OF_ONE_YEAR: Final = ComparisonWords(
 )
 
 
-def comparison_words(first_year: str, second_year: str) -> ComparisonWords:
-    """Words for a comparison of two releases, from their years; a year is empty if the release does not state it."""
+def comparison_words(first_year: int | str | None, second_year: int | str | None) -> ComparisonWords:
+    """Words for a comparison of two releases, from their years; a year is None if the release does not state it."""
     return _OF_ONE_YEAR if first_year and first_year == second_year else _OVER_TIME

@@ -49,7 +49,7 @@ class OverYears(Result):
     ----------
     answers : tuple of Result
         One for each year, earliest first.
-    years : tuple of str
+    years : tuple of int
     by_year : DataFrame
         ``name``, ``label``, ``kind``, ``year``, ``value``, ``expected_error`` (NaN if unknown): the key numbers. As a
         table it is called ``numbers``.
@@ -59,7 +59,7 @@ class OverYears(Result):
     """
 
     answers: tuple[Result, ...]
-    years: tuple[str, ...]
+    years: tuple[int, ...]
     by_year: pandas.DataFrame
     rows: pandas.DataFrame
 
@@ -144,21 +144,26 @@ def over_years(answers: Sequence[Result]) -> OverYears:
         If there are fewer than two, if two have the same year, if one has no year, or if their questions differ.
     """
     check_answers(*answers)
-    ordered = sorted(answers, key=lambda answer: answer.about.year)
-    years = tuple(answer.about.year for answer in ordered)
-    if len(set(years)) < 2 or len(set(years)) < len(years) or not all(map(str.isdigit, years)):
-        listed = ", ".join(year or "none" for year in years)
+    years = sorted(year for answer in answers if isinstance(year := answer.about.year, int))
+    if len(set(years)) < 2 or len(set(years)) < len(answers):
+        listed = ", ".join(str(answer.about.year or "none") for answer in answers)
         raise UsageError(f"answers over the years need releases of different years; these are of: {listed}")
+    ordered = sorted(answers, key=_year_of)
     for answer in ordered[1:]:
         check_same_question(ordered[0], answer)
     return OverYears(
         about=_about(ordered),
         presenter=ordered[-1].presenter,
         answers=tuple(ordered),
-        years=years,
+        years=tuple(years),
         by_year=_numbers(ordered),
         rows=_rows(ordered),
     )
+
+
+def _year_of(answer: Result) -> int:
+    """Return the year of an answer of one release, which has one."""
+    return int(answer.about.year or 0)
 
 
 def _about(answers: Sequence[Result]) -> About:
@@ -177,14 +182,14 @@ def _about(answers: Sequence[Result]) -> About:
         title=f"{last.title} over the years",
         release="; ".join(dict.fromkeys(answer.about.release for answer in answers)),
         version=", ".join(answer.about.version for answer in answers),
-        year=", ".join(answer.about.year for answer in answers),
+        year=", ".join(str(answer.about.year) for answer in answers),
         notes=(*(() if is_public else (_NOISE,)), *notes.values()),
     )
 
 
 def _of_year(entry: NumberEntry, answer: Result) -> YearValue:
     value, error = _value_and_error(entry, answer)
-    return YearValue(int(answer.about.year), value, error, _text(entry.kind, value, error))
+    return YearValue(_year_of(answer), value, error, _text(entry.kind, value, error))
 
 
 def _text(kind: str, value: float, error: float) -> str:

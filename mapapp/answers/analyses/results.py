@@ -123,7 +123,7 @@ class Result:
         """Whether it puts the answers of several releases side by side."""
         return False
 
-    def to_frame(self, table: str = "", *, about: bool = False) -> pandas.DataFrame:
+    def to_frame(self, table: str = "", *, about: bool | None = None) -> pandas.DataFrame:
         """Return one table as a pandas DataFrame with every row.
 
         Parameters
@@ -132,14 +132,14 @@ class Result:
             One of `tables()`, or ``numbers`` for one row with all numbers; the main table by default.
         about : bool
             Whether to add release, year, area and side as first columns, so that frames of several answers can be
-            concatenated.
+            concatenated. By default, only the table ``numbers`` has them, because its row has no other name.
 
         Raises
         ------
         UsageError
             If the answer does not have that table.
         """
-        return self._presenter().frame(self, table, about)
+        return self._presenter().frame(self, table, table == NUMBERS if about is None else about)
 
     def to_geodataframe(self, *, about: bool = False) -> geopandas.GeoDataFrame:
         """Return the answer as a GeoPandas GeoDataFrame in EPSG:4326.
@@ -151,7 +151,7 @@ class Result:
         Parameters
         ----------
         about : bool
-            As in :meth:`to_frame`.
+            Whether to add release, year, area and side as first columns.
 
         Raises
         ------

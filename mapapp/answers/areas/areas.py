@@ -25,7 +25,7 @@ from mapapp.answers.commutes.prepared import Lease, geography_digest, prepare_ce
 from mapapp.base import memory_limits
 from mapapp.base.errors import UsageError
 from mapapp.base.result_cache import ResultCache
-from mapapp.question.area_text import Step, area_text, parse_area
+from mapapp.question.area_text import BLOCK, Step, area_text, parse_area
 from mapapp.question.question import EVERYTHING
 
 # The areas and landmarks of a release by name: the search box, commands, and sentences look here.
@@ -87,6 +87,7 @@ class AreaNames:
 
 
 _SHOWN: Final = 5
+_BLOCK_DIGITS: Final = 15
 
 
 class Areas(ReleaseUnits):
@@ -202,7 +203,7 @@ class Areas(ReleaseUnits):
         self._selection.forget()
 
     def find(self, text: str) -> str:
-        """Return an area as text; `text` is such a text already, or the name of one unit.
+        """Return an area as text; `text` is such a text already, or the name or the identifier of one unit.
 
         A full name comes first, then a shorter one, such as "Providence" for "Providence city, RI". Of several areas
         with one name, those whose jobs the release has come first; then the layer that people name (towns in states
@@ -224,7 +225,7 @@ class Areas(ReleaseUnits):
         UsageError
             As raised by :meth:`find`.
         """
-        if _is_written(text):
+        if _is_written(text) or self._units_with_id(text):
             return ""
         chosen, wanted = self._unit_named(text), _fold_text(text)
         others = [area for area in self._whole_search(text) if _fold_text(base_name(area.names[0])) == wanted]
@@ -235,7 +236,31 @@ class Areas(ReleaseUnits):
         listed = f"{_join_names(rest)}{more}"
         return f"area {text[:60]!r}: using {_join_names([chosen])}; other areas with that name: {listed}"
 
+    def _units_with_id(self, text: str) -> list[Area]:
+        """Return the units of all layers, and the block, that have an identifier; none for other texts."""
+        unit_id = text.strip()
+        if not any(map(str.isdigit, unit_id)):
+            return []
+        units = [
+            self._named[f"{level}:{unit_id}"] for level in self.columns if f"{level}:{unit_id}" in self._named
+        ]
+        if (
+            len(unit_id) == _BLOCK_DIGITS
+            and unit_id.isdecimal()
+            and self.units(BLOCK).row_of(unit_id) is not None
+        ):
+            units.append(Area(f"{BLOCK}:{unit_id}", BLOCK, unit_id, f"Block {unit_id}"))
+        return units
+
     def _unit_named(self, text: str) -> Area:
+        coded = self._units_with_id(text)
+        if len(coded) == 1:
+            return coded[0]
+        if coded:
+            raise UsageError(
+                f"area {text[:60]!r}: {len(coded)} units have that identifier, {_join_names(coded)}; give one "
+                f"of them, as in {coded[0].key}"
+            )
         wanted, matches = _fold_text(text), self._whole_search(text)
         full = [area for area in matches if wanted in map(_fold_text, _long_names(area))]
         # "Providence city" is not the "Providence City" of another layer.
@@ -243,6 +268,11 @@ class Areas(ReleaseUnits):
         same = exact or full or self.names.meant_by(text)
         if len(same) == 1 or (len(matches) == 1 and wanted):
             return (same or matches)[0]
+        if text.strip().isdecimal():
+            raise UsageError(
+                f"area {text[:60]!r}: no unit of this release has that identifier; a state has 2 digits, a county 5, a "
+                "tract 11, a block group 12, and a block 15"
+            )
         if matches:
             many = same or matches
             raise UsageError(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, Union
+from typing import Final, TypeAlias, Union
 
+import geopandas
+import shapely
 from shapely.geometry.base import BaseGeometry
 
 from geodata.geography.corridors import check_miles
@@ -17,9 +19,19 @@ from mapapp.base.errors import UsageError
 from mapapp.question.area_text import Step, area_text, parse_area, part_of, widen_area
 
 Given: TypeAlias = Union[
-    str, Area, Step, BaseGeometry, "Near", Sequence[Union[str, Area, Step, BaseGeometry, "Near"]]
+    str,
+    Area,
+    Step,
+    BaseGeometry,
+    geopandas.GeoDataFrame,
+    geopandas.GeoSeries,
+    "Near",
+    Sequence[Union[str, Area, Step, BaseGeometry, "Near"]],
 ]
 """What :func:`select_given` accepts; a sequence is a list of areas, or the steps of one area."""
+Shaped: Final = (BaseGeometry, geopandas.GeoDataFrame, geopandas.GeoSeries)
+"""Types of areas that have shapes of their own."""
+_DEGREES: Final = 4326
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +40,8 @@ class Near:
 
     Attributes
     ----------
-    of : area, or LineString or MultiLineString in degrees
+    of : area, or LineString or MultiLineString
+        A Shapely shape is in degrees, unless its SRID says otherwise (`shapely.set_srid`).
     miles : float
         At most 50, along geodesics of WGS84.
     """
@@ -50,9 +63,10 @@ def select_given(areas: Areas, given: Given) -> Selected:
     areas : Areas
         Areas of the release.
     given : str, Area, Step, polygon, Near or sequence
-        A string is an area as `mapapp.question.area_text` writes it, or the name of a unit. A polygon is a Shapely
-        geometry in degrees of longitude and latitude. A sequence of steps is one area; any other sequence is the
-        union of its areas.
+        A string is an area as `mapapp.question.area_text` writes it, the name of a unit, or its identifier. A polygon
+        is a Shapely geometry in degrees of longitude and latitude, or in the reference system of its SRID. A
+        GeoDataFrame or GeoSeries is the union of its shapes, in its own reference system. A sequence of steps is one
+        area; any other sequence is the union of its areas.
 
     Raises
     ------
@@ -82,11 +96,11 @@ def _steps(areas: Areas, given: object, notes: list[str]) -> tuple[Step, ...]:
         return (given,)
     if isinstance(given, Area):
         return parse_area(given.key)
-    if isinstance(given, BaseGeometry):
-        return (Step("+", part_of(given)),)
+    if isinstance(given, Shaped):
+        return (Step("+", part_of(_in_degrees(given))),)
     if isinstance(given, Near):
-        if isinstance(given.of, BaseGeometry):
-            return (Step("+", part_of(given.of, given.miles)),)
+        if isinstance(given.of, Shaped):
+            return (Step("+", part_of(_in_degrees(given.of), given.miles)),)
         return widen_area(_steps(areas, given.of, notes), given.miles)
     if isinstance(given, Iterable) and not isinstance(given, (bytes, dict)):
         listed = list(given)
@@ -96,6 +110,39 @@ def _steps(areas: Areas, given: object, notes: list[str]) -> tuple[Step, ...]:
     raise UsageError(
         f"area {str(given)[:60]!r}: give a string such as 'Providence city' or 'county:44007', a polygon, or a list"
     )
+
+
+def _in_degrees(given: BaseGeometry | geopandas.GeoDataFrame | geopandas.GeoSeries) -> BaseGeometry:
+    """Return a shape, or the union of the shapes of a frame, in degrees of longitude and latitude (EPSG:4326).
+
+    Raises
+    ------
+    UsageError
+        If a frame has no shapes or no reference system, or the coordinates cannot be degrees.
+    """
+    if isinstance(given, BaseGeometry):
+        srid = shapely.get_srid(given)
+        shape = (
+            given
+            if srid in (0, _DEGREES)
+            else geopandas.GeoSeries([given], crs=srid).to_crs(_DEGREES).iloc[0]
+        )
+    else:
+        name, shapes = type(given).__name__, given.geometry.dropna()
+        if shapes.empty:
+            raise UsageError(f"this {name} has no shapes; give rows with a geometry")
+        if shapes.crs is None:
+            raise UsageError(
+                f"this {name} has no reference system; set it, as in shapes.set_crs('EPSG:4326')"
+            )
+        shape = shapes.to_crs(_DEGREES).union_all()
+    west, south, east, north = shape.bounds if not shape.is_empty else (0, 0, 0, 0)
+    if not (-360 <= west <= east <= 360 and -90 <= south <= north <= 90):
+        raise UsageError(
+            f"a shape from {west:.9g}, {south:.9g} to {east:.9g}, {north:.9g} is not in degrees; give a GeoSeries with "
+            "its reference system, such as geopandas.GeoSeries([shape], crs='EPSG:26986')"
+        )
+    return shape
 
 
 def _union(parts: list[tuple[Step, ...]]) -> tuple[Step, ...]:

@@ -216,6 +216,15 @@ def _is_rival(area: Area, first: Area) -> bool:
     )
 
 
+def why_not_understood(areas: NamedAreas) -> str:
+    """Return what to tell somebody of whose sentence nothing was understood, with examples that are."""
+    place = example_place(areas)
+    return (
+        f"nothing in this sentence names a place or asks for something; ask, for example, "
+        f'"Where do workers of {place} live?" or "How far do residents of {place} commute?"'
+    )
+
+
 def example_place(areas: NamedAreas) -> str:
     """Return the short name of an area with jobs, for an example."""
     return base_name(areas.names.areas[0].name)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Final, TypedDict
 
 from dash import ClientsideFunction, Dash, Input, Output, State
@@ -17,13 +16,11 @@ from dash import ClientsideFunction, Dash, Input, Output, State
 from geodata.errors import GeodataError
 from mapapp.answers import words
 from mapapp.answers.areas.levels import LEVEL_LABELS
-from mapapp.answers.areas.sentence_names import SentenceNames
-from mapapp.answers.downtowns import core_place, downtown_named
+from mapapp.answers.asking import asked_in
+from mapapp.answers.downtowns import downtown_named
 from mapapp.answers.release import Release
 from mapapp.answers.served_answers import releases_of_years
-from mapapp.base import memory_limits
 from mapapp.base.errors import UsageError
-from mapapp.base.result_cache import ResultCache
 from mapapp.explore.callbacks import events, setup_file
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import area_controls
@@ -31,36 +28,13 @@ from mapapp.explore.pages.menus import click_level
 from mapapp.question.address import Address, to_query
 from mapapp.question.fields import USUAL
 from mapapp.question.question import EVERYTHING, Question
-from mapapp.question.sentence.asked import Asked, ask_in_words
+from mapapp.question.sentence.asked import Asked
 
 # Questions that a visitor types as a sentence into the search box.
 
 PREFIX: Final = "ask:"
 """Begins the value of a search result that is a question."""
 _LEAST_WORDS: Final = 2
-
-
-def asked_in(release: Release, text: str, chosen: tuple[str, ...] = ()) -> Asked:
-    """What a sentence asks of a release, where `chosen` are the steps of the area that "this town" means.
-
-    A sentence that was read lately, such as a chosen search result, is not read again.
-
-    Raises
-    ------
-    UsageError
-        If the sentence is empty or too long.
-    """
-    read = release.once(("sentences",), lambda: ResultCache[Asked](max_entries=memory_limits.SENTENCES))
-    names = release.once(
-        ("sentence names",),
-        lambda: SentenceNames(
-            release.areas,
-            release.attributes,
-            has_published_counts=release.has_published_counts,
-            core=partial(core_place, release),
-        ),
-    )
-    return read.get_or_make((text, chosen), lambda: ask_in_words(text, names, chosen))
 
 
 def question_option(
@@ -127,7 +101,7 @@ def _with_area(asked: Asked, address: Address) -> tuple[Question, list[str]]:
 def _of_years(views: Views, release: Release, asked: Asked) -> tuple[Release, Release | None, list[str]]:
     """The release of the year that a sentence names, the release to compare it with, and notes on years not served."""
     by_year = {
-        int(dated_release.year): dated_release
+        dated_release.year: dated_release
         for dated_release in releases_of_years(release, views.releases.values())
     }
     notes = [

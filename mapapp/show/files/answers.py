@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Final
 
@@ -333,7 +333,7 @@ def _with_about(result: Result, table: pandas.DataFrame) -> pandas.DataFrame:
     return pandas.DataFrame(columns | {_apart(name, front): values for name, values in behind.items()})
 
 
-def _apart(name: str, taken: dict[str, str]) -> str:
+def _apart(name: str, taken: Container[str]) -> str:
     return f"row_{name}" if name in taken else name
 
 

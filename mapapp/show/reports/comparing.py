@@ -170,7 +170,7 @@ LEAST_YEARS = 2
 
 def over_the_years(answered_parts: Sequence[AnsweredPart]) -> list[Answer]:
     """Return the lines and the table of each question that was put to releases of different years."""
-    of_part: dict[Part, dict[str, AnsweredPart]] = {}
+    of_part: dict[Part, dict[int | str | None, AnsweredPart]] = {}
     for answered_part in answered_parts:
         of_part.setdefault(answered_part.part, {})[answered_part.result.about.year] = answered_part
     groups = [group for group in of_part.values() if len(group) >= LEAST_YEARS and all(group)]
@@ -205,7 +205,7 @@ def _years(group: Sequence[AnsweredPart], name: str) -> Answer:
 def _table(over: OverYears) -> Table:
     """The key numbers with a row for each year."""
     columns = [Column(name="year", head="Year", kind="code")]
-    rows: list[tuple[object, ...]] = [(year,) for year in over.years]
+    rows: list[tuple[object, ...]] = [(str(year),) for year in over.years]
     for name, values in over.by_year.groupby("name", sort=False):
         label, kind = values["label"].iloc[-1], values["kind"].iloc[-1]
         error_kind: Kind = "ratio error" if kind == "ratio" else "error"

@@ -70,7 +70,7 @@ def _provenance(release: Release) -> tuple[tuple[str, str], ...]:
     kind = {"records": "Records", "published": "Counts"}.get(str(release.certificate.get("kind")), "Release")
     rows = {
         kind: release.title,
-        "Year": release.year,
+        "Year": str(release.year or ""),
         "Jobs": job_type_in_words(release.job_type),
         "Sources": "; ".join(str(name) for name in named if name),
         "Geographic vintage": ", ".join(f"{name} {value}" for name, value in vintage.items())
