@@ -447,9 +447,9 @@ def test_jobs_are_numbered_by_pay_within_a_person_and_identifiers_leave_no_trace
     pandas.testing.assert_frame_equal(whole, workers_of(ground.read_text(tmp_path, turned, PERSONS)))
     moved = tuple((row[0], ROWS[3][1], *row[2:]) for row in ROWS[:-1])
     others = workers_of(ground.read_text(tmp_path, of_persons("AABABB", moved), PERSONS))
-    columns = [name for name in whole if name != "origin_index"]
-    ordered = [frame[columns].sort_values(columns, ignore_index=True) for frame in (whole, others)]
-    pandas.testing.assert_frame_equal(*ordered)
+    columns = [str(name) for name in whole if name != "origin_index"]
+    first, second = (frame[columns].sort_values(columns, ignore_index=True) for frame in (whole, others))
+    pandas.testing.assert_frame_equal(first, second)
 
 
 def test_a_row_without_a_person_is_faulty(ground: Ground, tmp_path: Path) -> None:
