@@ -236,9 +236,7 @@ def _radii(part: Circle) -> str:
 def _ring_names(steps: Sequence[Step]) -> str:
     """Return the name of rings around one place, which it names once; empty for other steps."""
     rings = [
-        step.part
-        for step in steps
-        if step.sign == "+" and not step.label and isinstance(step.part, Circle)
+        step.part for step in steps if step.sign == "+" and not step.label and isinstance(step.part, Circle)
     ]
     if len(rings) < len(steps) or len({(part.lon_deg, part.lat_deg) for part in rings}) > 1:
         return ""

@@ -62,8 +62,8 @@ class Lines:
     n_between_grouped : int
         Number of flows between units of one group.
     least : int
-        Workers of the smallest flow that is wanted: the number asked for, or the smallest that is drawn, rounded down to
-        two digits.
+        Workers of the smallest flow that is wanted: the number asked for, or the smallest that is drawn, rounded down
+        to two digits.
     largest : int
         Workers of the largest flow between units that are not grouped, so that widths are the same at every zoom.
     largest_place : int
