@@ -70,6 +70,7 @@ SECOND_TIER: Final = (
     "tests/browser/test_tables_in_browser.py::test_axe_finds_nothing_serious_in_tables_and_flows_light_or_dark[phone]",
     "tests/browser/test_take_home_in_browser.py::test_a_file_that_cannot_be_made_leaves_the_page",
     "tests/browser/test_take_home_in_browser.py::test_files_are_of_what_is_seen",
+    "tests/browser/test_tasks_in_browser.py",
     "tests/browser/test_tune_in_browser.py::test_a_tract_shows_its_support_points",
     "tests/browser/test_tune_in_browser.py::test_axe_finds_nothing_serious",
     "tests/browser/test_tune_in_browser.py::test_controls_that_the_mechanism_does_not_use_are_disabled",

@@ -87,4 +87,5 @@ def test_a_dark_page_is_printed_with_dark_letters(visit: Visit, circle: str) -> 
     visit.settle()
     visit.page.emulate_media(media="print")
     expect(visit.page.locator("#answer")).to_have_css("color", "rgb(28, 38, 48)")
+    expect(visit.page.locator("html")).to_have_css("color-scheme", "light")  # the color of the margins
     expect(visit.page.locator("#search")).to_be_hidden()

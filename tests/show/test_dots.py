@@ -113,7 +113,7 @@ def test_crowds_are_spread_as_few_dots_are(diameter: float, monkeypatch: pytest.
     for most in (0, 10**9):
         monkeypatch.setattr(dots_of_places, "_DENSE", most)
         spread.append(dots_of_places._spread(counts, diameter))
-    assert numpy.array_equal(*spread)
+    assert numpy.array_equal(spread[0], spread[1])
     cut = dots_of_places._reach(diameter)
     assert spread[0].shape == (3, 40 - 2 * cut, 50 - 2 * cut)
 

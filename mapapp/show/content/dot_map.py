@@ -76,7 +76,7 @@ def png_of(picture: Pixels) -> bytes:
     head = struct.pack(
         ">IIBBBBB", n_columns, n_rows, 8, 6, 0, 0, 0
     )  # eight bits each of red, green, blue, and opacity
-    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, 1)), (b"IEND", b""))
+    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows.data, 1)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
         for name, data in parts

@@ -283,10 +283,10 @@ def _spread(counts: Floats, diameter: float) -> Floats:
     """Spread the dots of each pixel over a disc with soft edges; the pixels beyond the edges are cut off."""
     reach = _reach(diameter)
     steps = [
-        (down, right, numpy.float32(share))
+        (down, right, numpy.float32(part))
         for down in range(-reach, reach + 1)
         for right in range(-reach, reach + 1)
-        if (share := min(diameter / 2 + 0.5 - math.hypot(down, right), 1.0)) > 0
+        if (part := min(diameter / 2 + 0.5 - math.hypot(down, right), 1.0)) > 0
     ]
     held = numpy.flatnonzero(counts != 0)  # finding true values is faster than finding numbers
     if len(held) * _DENSE > counts.size:
