@@ -33,6 +33,7 @@ from mapapp.question.fields import Side
 
 SIDES: Final[tuple[Side, ...]] = ("work", "home")
 LEAST_WORKERS: Final = 100
+EDGES_MI: Final = (10.0, 25.0, 50.0)
 N_ROWS: Final = 10
 N_PAIRS: Final = 150
 SMALLEST = ("{dataset}", "{release}", "--areas", "2")
@@ -73,6 +74,10 @@ class Real:
     def count(self, pick: Pick) -> int:
         return int(self._flows.by_segment(pick).sum())
 
+    def bands(self, pick: Pick, edges_mi: Sequence[float]) -> list[int]:
+        """Commutes by distance band."""
+        return [int(n) for n in self._flows.of_pair(pick, edges_mi)[1]]
+
     def miles(self, pick: Pick) -> tuple[float, float | None]:
         """Median, and mean of commutes under 100 miles."""
         _, sums = self._flows.distance_sums(pick, 1.0)
@@ -91,6 +96,10 @@ def numbers_of(publication: Release, real: Real, n_areas: int) -> Iterator[tuple
         for side in SIDES:
             homes = publication.destinations(area, layer=rows_layer, side=side, errors=True)
             yield from _of_answer(publication, real, homes, {"units": "rows"})
+            pick = entry_of(homes).counts(publication.areas, homes)[0]["workers"]
+            stated = homes.workers.expected_error
+            error = float(homes.workers.value - real.count(pick))
+            yield f"all, {side}", error, np.nan if stated is None else stated
             profile = publication.profile(area, side=side, errors=True)
             yield from _of_answer(publication, real, profile, {"bands": f"bands, {side}"})
             if not of_records:
@@ -134,8 +143,11 @@ def _of_answer(
 
 
 def _of_miles(publication: Release, real: Real, area: str, side: Side) -> Iterator[tuple[str, float, float]]:
-    answer = publication.distance_direction(area, side=side, errors=True)
-    median, mean = real.miles(entry_of(answer).counts(publication.areas, answer)[0]["workers"])
+    answer = publication.distance_direction(area, side=side, edges_mi=EDGES_MI, errors=True)
+    pick = entry_of(answer).counts(publication.areas, answer)[0]["workers"]
+    for row, n in zip(answer.bands.itertuples(), real.bands(pick, EDGES_MI), strict=True):
+        yield "distance bands", float(row.workers - n), row.expected_error
+    median, mean = real.miles(pick)
     for kind, shown, value in (
         ("medians", answer.median_mi, median),
         ("means", answer.mean_under_100_mi, mean),
