@@ -48,7 +48,7 @@ CLUSTERED: Final = 1.7
 HOMES: Final = 0.4
 """Relative error of the share of a support point's workers who live in a small part of it."""
 
-EVERYWHERE: Final = 0.25
+EVERYWHERE: Final = 0.12
 """Part of the square of this error that is alike in all workplace tracts."""
 NEIGHBORS: Final = 8.0
 """Workplace tracts, as many as in a town, among which the rest of it is alike."""

@@ -26,6 +26,10 @@ noise leaves them: U = sum of (C_j - A_j)/kappa_j has the mean X whatever the ho
 variance sum of v_j/kappa_j^2. So the part f = u^2/(u^2 + Var[U] - Var[X]) of the difference between U and E[X] is added
 to E[X], and u becomes u times the root of 1 - f. Cleaned counts have no such U: the prior had a part in the cleaning.
 
+Where H cuts a support point, homes within it may be astray: those of one workplace tract by `ASTRAY` times what the
+gravity model says, about `NEIGHBORS` of them alike. What all tracts have in common is only `TOWARD` of the sum, because
+the residents of a place are about as many as its people let expect.
+
 Somebody in a point that H cuts may live in H or not, so the error of such a count is at least one worker.
 
 Averaged over releases, the error stated for a count is no less than its real one where the prior has no effect: the
@@ -44,10 +48,14 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 __all__ = [
+    "APART",
+    "ASTRAY",
     "CLASS",
     "COMMON",
+    "NEIGHBORS",
     "PAIR",
     "STRAY",
+    "TOWARD",
     "UNLIKE",
     "WITHIN",
     "NoisyCounts",
@@ -65,8 +73,17 @@ CLASS: Final = 1.0
 """Relative error of supposing that a class of tables has the same homes as its tract, for one support point."""
 UNLIKE: Final = 0.35
 """Relative difference of the homes of workers in small and in large tables, the same for all points of a count."""
-WITHIN: Final = 1.0
-"""Relative error of the share of one home tract in a support point: right to within a factor of about two."""
+APART: Final = 0.1
+"""The same difference between a part of a unit that was drawn together, or of what cleaning changed, and the rest."""
+WITHIN: Final = 0.5
+"""Relative error of the share of one home tract in a support point."""
+TOWARD: Final = 0.3
+"""How far homes within support points go toward the gravity model in all workplace tracts alike, as a part of the way:
+all tracts together have about as many residents at work as people, whatever the gravity model says of each."""
+ASTRAY: Final = 1.5
+"""How far the homes of one workplace tract are from where people live, in multiples of what the gravity model says."""
+NEIGHBORS: Final = 8.0
+"""Workplace tracts, as many as in a town, whose homes are astray alike."""
 STRAY: Final = 0.05
 """Part of the workers who may live anywhere, because the prior puts nobody in some places."""
 
@@ -163,7 +180,7 @@ def _differences(counts: NoisyCounts) -> Floats:
 
 
 def add_up(counts: NoisyCounts, *, is_count: bool = True) -> Floats:
-    """Return what the counts of one workplace tract add to the sums that :func:`errors_of` needs: float64[16, R].
+    """Return what the counts of one workplace tract add to the sums that :func:`errors_of` needs: float64[17, R].
 
     Several tracts may lead all arrays as a further dimension, which is then the second one of the result.
 
@@ -198,6 +215,7 @@ def add_up(counts: NoisyCounts, *, is_count: bool = True) -> Floats:
             counts.dealt,
             counts.cut,
             counts.moved,
+            counts.moved**2,
             counts.within,
         ]
     )
@@ -208,7 +226,7 @@ def errors_of(sums: Floats, least: float = 0.0, *, is_plain: bool = True) -> tup
 
     Parameters
     ----------
-    sums : float64[16, R]
+    sums : float64[17, R]
         Sums of :func:`add_up`.
     least : float
         No real count is below it.
@@ -216,7 +234,7 @@ def errors_of(sums: Floats, least: float = 0.0, *, is_plain: bool = True) -> tup
         Whether counts still have the expectation A + kappa X, which cleaning changes by what the prior expects.
     """
     read, weight, weighted, estimate, open_usual, unlike, unlike_usual, plain, plain_variance, *rest = sums
-    apart, open_variance, placed, dealt, cut, moved, within = rest
+    apart, open_variance, placed, dealt, cut, moved, moved_square, within = rest
     precision = 1.0 / COMMON**2 + weight
     factor = weighted / precision
     real = estimate + factor * open_usual
@@ -224,9 +242,11 @@ def errors_of(sums: Floats, least: float = 0.0, *, is_plain: bool = True) -> tup
     unlike = UNLIKE * (unlike + factor * unlike_usual)
     shown = is_plain * unlike**2 / (unlike**2 + np.maximum(plain_variance - variance, 0.0) + _TINY)
     real = np.maximum(real + shown * (plain - real), least)
-    left = np.abs(unlike) * np.sqrt(1.0 - shown) + UNLIKE * apart
+    left = np.abs(unlike) * np.sqrt(1.0 - shown) + APART * apart
     placed = np.maximum(placed, np.minimum(cut, 1.0))
-    return read - real, variance + left**2 + (UNLIKE * within) ** 2 + placed + dealt, np.abs(moved)
+    local = np.minimum(moved**2, NEIGHBORS * moved_square)
+    placement = np.sqrt((TOWARD * moved) ** 2 + ASTRAY**2 * local)
+    return read - real, variance + left**2 + (UNLIKE * within) ** 2 + placed + dealt, placement
 
 
 def prior_variances(workers: Floats, off: Floats, single: Floats) -> dict[str, Floats]:

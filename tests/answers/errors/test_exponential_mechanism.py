@@ -23,7 +23,16 @@ from mapapp.answers.errors.exponential_mechanism import expected_losses
 from mapapp.answers.errors.exponential_noise import ReleasedRows
 from mapapp.answers.errors.home_values import HomeCells, HomeValues, values_of_areas
 from mapapp.answers.errors.point_sums import PLAIN, PreparedTables, points_of_counts, points_of_sums
-from mapapp.answers.errors.real_counts import UNLIKE, NoisyCounts, add_up, errors_of
+from mapapp.answers.errors.real_counts import (
+    APART,
+    ASTRAY,
+    NEIGHBORS,
+    TOWARD,
+    UNLIKE,
+    NoisyCounts,
+    add_up,
+    errors_of,
+)
 from mapapp.answers.errors.redrawn_workers import FULLNESS
 from mapapp.answers.errors.support_prior import TractPrior
 from mapapp.kinds.release.make.run import run_synthesis
@@ -185,7 +194,16 @@ def test_a_part_of_a_unit_may_have_other_homes_than_the_rest_alike_in_all_tracts
     certain = counts(kept=1.0, variance=0.0, gained=0.0)
     apart = certain._replace(apart=np.array([12.0]))
     plain = errors_of(9 * add_up(certain))[1][0]
-    assert errors_of(9 * add_up(apart))[1][0] - plain == pytest.approx((UNLIKE * 9 * 12) ** 2)
+    assert errors_of(9 * add_up(apart))[1][0] - plain == pytest.approx((APART * 9 * 12) ** 2)
+
+
+def test_homes_within_points_are_astray_in_a_tract_and_hardly_in_all_tracts_alike() -> None:
+    """Finds an error of all workplaces that is the sum of those of their tracts, though people live where they live."""
+    moved = counts()._replace(moved=np.array([10.0]))
+    assert errors_of(add_up(moved))[2][0] == pytest.approx(10 * np.hypot(TOWARD, ASTRAY))
+    many = errors_of(100 * add_up(moved))[2][0]
+    assert many == pytest.approx(np.hypot(TOWARD * 1000, ASTRAY * 10 * (NEIGHBORS * 100) ** 0.5))
+    assert many < 100 * errors_of(add_up(moved))[2][0] / 2
 
 
 def test_counts_that_only_one_class_of_tables_shows_are_as_uncertain_as_classes_may_differ() -> None:

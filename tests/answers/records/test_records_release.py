@@ -27,6 +27,7 @@ from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.kinds.records.page import rows_page
 from mapapp.question.address import Address
+from mapapp.question.fields import Side
 from mapapp.question.filters import Filters
 from mapapp.question.question import Question
 from tests.addresses import settled
@@ -190,13 +191,14 @@ def test_only_attributes_that_a_table_holds_together_have_an_error(seedless_reco
     tract, puma = f"tract:{tracts['tract_id'].iloc[0]}", f"puma:{tracts['puma_id'].iloc[0]}"
     numbers: list[tuple[set[str], float]] = []
     men = Filters(attributes=("sex:1",))
-    for area, side, place, filters in (
+    questions: tuple[tuple[str, Side, str, Filters], ...] = (
         (tract, "work", "work_tract", Filters()),
         (puma, "work", "work_puma", Filters()),
         (puma, "home", "home_puma", Filters()),
         (puma, "home", "home_puma", men),
         ("all", "work", "", men),
-    ):
+    )
+    for area, side, place, filters in questions:
         profile = records.profile(area, filters, side=side, errors=True)
         fixed = {place} - {""} | ({"sex"} if filters == men else set())
         for table, column in ((profile.bands, "characteristic"), (profile.attributes, "attribute")):
