@@ -19,6 +19,7 @@ from geodata.store.public_counts import public_counts_reference
 from geodata.store.store import open_store
 from mapapp.answers.promise.method import chapters
 from mapapp.answers.release import Release
+from mapapp.base.errors import UsageError
 from mapapp.kinds.base.certificate import TEST_KEY_REASON, UNDECLARED_COUNTS_REASON
 from mapapp.kinds.base.count_exposure import exposure_of_counts
 from mapapp.kinds.base.ledger import Ledger
@@ -154,6 +155,34 @@ def test_a_dry_run_says_what_the_counts_give_away(folder: Path, undeclared: tupl
     counts = json.loads(run_here(*dry, "--json").out)["exact_counts"]
     assert counts["confidential"] is True
     assert counts["workplaces_below"] == {"3": 1, "10": 2}
+
+
+def test_a_dry_run_knows_the_ledger_and_the_budget(folder: Path) -> None:
+    """Finds a dry run that promises what the ledger would refuse, and a release that hides the running total."""
+    budget = ("--budget-epsilon", "8", "--budget-delta", "1e-6")
+    dataset = import_workers(folder, "budget", "--counts-are-public", REFERENCE, *budget)
+    dry = ("synthesize", dataset, folder / "never", "--design", "none", "--dry-run")
+    assert "would be at epsilon 6.5, delta 0" in run_here(*dry).out
+    assert len(Ledger(dataset).entries()) == 1, "a dry run spends nothing"
+    _, printed = release_of(dataset)
+    assert "all publications of this dataset: epsilon 6.5, delta 0" in printed
+    assert "would be refused: release 'RELEASE' needs epsilon 6.5, but 6.5" in run_here(*dry).out
+    assert "left epsilon 0, delta 1e-06" in run_here(*dry, "--epsilon", "1.5").out
+    assert "would spend nothing; epsilon 6.5" in run_here(*dry, "--test-key").out
+    ledger = json.loads(run_here(*dry, "--json").out)["ledger"]
+    assert ledger["spent"] == {"epsilon": "13/2", "delta": "0"}
+    assert ledger["refusal"] is not None
+
+
+def test_a_justification_of_undeclared_counts_is_refused(undeclared: tuple[Path, str]) -> None:
+    """Finds confidential numbers in a document that says that all of them are public."""
+    from mapapp.analyst.workbench.kept_callbacks import justification_pdf
+    from mapapp.analyst.workbench.setting import Setting
+    from mapapp.kinds.release.make.settings import preset_setting
+
+    setting = Setting(*preset_setting("recommended", "gravity"))
+    with pytest.raises(UsageError, match="nobody has declared"):
+        justification_pdf(undeclared[0].with_suffix(""), "Sample", {"A": setting})
 
 
 def test_the_option_goes_with_workers(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ from mapapp.answers.promise.lone_worker import lone_worker_sentence, odds_senten
 from mapapp.answers.words import plain
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report, silent
+from mapapp.kinds.base.public_counts import reasons_of_counts
+from mapapp.kinds.base.residents_only import open_dataset
 from mapapp.kinds.release.choose.setting_choice import expected_line
 from mapapp.kinds.release.make.plan import Plan, plan_synthesis
 from mapapp.show.reports.content import Column, Table
@@ -76,10 +78,15 @@ def justification_pdf(
     Raises
     ------
     UsageError
-        There is no setting, or one of them cannot be certified.
+        There is no setting, one of them cannot be certified, or the numbers of jobs are not declared public.
     """
     if not settings:
         raise UsageError("no setting is kept; keep one first")
+    if reasons_of_counts(open_dataset(dataset, verify=False).manifest):
+        raise UsageError(
+            "everything in a justification follows from the numbers of jobs, and nobody has declared that they are "
+            "public; import the dataset with --counts-are-public"
+        )
     planned = []
     for number, (name, setting) in enumerate(settings.items()):
 
