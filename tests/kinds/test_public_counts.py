@@ -115,7 +115,7 @@ def test_the_certificate_binds_the_declaration(undeclared: tuple[Path, str], tmp
 def test_no_sentence_calls_undeclared_counts_public(undeclared: tuple[Path, str]) -> None:
     """Finds a page or certificate that says of confidential counts that they are public."""
     text = method_text(undeclared[0]) + json.dumps(certificate_of(undeclared[0]))
-    for wrong in ("already public", "which are public", "public facts"):
+    for wrong in ("already public", "which are public", "public facts", "public number of workers"):
         assert wrong not in text
     assert "nobody has declared" in text
 
@@ -176,13 +176,41 @@ def test_a_dry_run_knows_the_ledger_and_the_budget(folder: Path) -> None:
 
 def test_a_justification_of_undeclared_counts_is_refused(undeclared: tuple[Path, str]) -> None:
     """Finds confidential numbers in a document that says that all of them are public."""
-    from mapapp.analyst.workbench.kept_callbacks import justification_pdf
+    from mapapp.analyst.workbench.justification import justification_pdf
     from mapapp.analyst.workbench.setting import Setting
     from mapapp.kinds.release.make.settings import preset_setting
 
     setting = Setting(*preset_setting("recommended", "gravity"))
     with pytest.raises(UsageError, match="nobody has declared"):
         justification_pdf(undeclared[0].with_suffix(""), "Sample", {"A": setting})
+
+
+def test_a_board_gets_a_folder(
+    declared: tuple[Path, str], undeclared: tuple[Path, str], tmp_path: Path
+) -> None:
+    """Finds a document that leaves out promise, gaps, or ledger, or is written of confidential numbers."""
+    dataset, board = declared[0].with_suffix(""), tmp_path / "board"
+    (tmp_path / "strict.toml").write_text('epsilon = 4\ndesign = "none"\n')
+    done = run_here("justify", dataset, "onthemap-v3", tmp_path / "strict.toml", "-o", board)
+    assert done.code == 0, done.err
+    assert (board / "justification.pdf").read_bytes().startswith(b"%PDF")
+    text = (board / "justification.md").read_text(encoding="utf-8")
+    for words in (
+        "| Setting | onthemap-v3 | strict |",
+        "## What is not protected",
+        f"declared that they are public: {REFERENCE}",
+        "Of 2 workplaces, 1 have fewer than 3",
+        "- strict: would be at epsilon 10.5, delta 0 with this release (no budget is set)",
+        "commutemap certify RELEASE",
+    ):
+        assert words in text, words
+    assert "already exists" in refused("justify", dataset, "recommended", "-o", board)
+    never = tmp_path / "never"
+    assert "nobody has declared" in refused(
+        "justify", undeclared[0].with_suffix(""), "recommended", "-o", never
+    )
+    assert "different names" in refused("justify", dataset, "recommended", "recommended", "-o", never)
+    assert not never.exists()
 
 
 def test_the_option_goes_with_workers(tmp_path: Path) -> None:

@@ -58,19 +58,20 @@ class LedgerForecast:
             },
         }
 
-    def line(self) -> str:
-        """A line for a person."""
+    @property
+    def words(self) -> str:
+        """What the ledger would say, for a person."""
         if self.refusal:
-            return f"  ledger           would be refused: {self.refusal}"
+            return f"would be refused: {self.refusal}"
         if self.more == (0, 0):
-            return f"  ledger           would spend nothing; {_amounts(self.spent)} spent so far"
+            return f"would spend nothing; {_amounts(self.spent)} spent so far"
         after = (self.spent[0] + self.more[0], self.spent[1] + self.more[1])
         if self.budget is None:
             left = "no budget is set"
         else:
             rest = (self.budget[0] - after[0], self.budget[1] - after[1])
             left = f"of {_amounts(self.budget)}; left epsilon {at_most(rest[0])}, delta {at_most(rest[1])}"
-        return f"  ledger           would be at {_amounts(after)} with this release ({left})"
+        return f"would be at {_amounts(after)} with this release ({left})"
 
 
 def ledger_forecast(dataset: Store, certificate: Certificate, beside: Sequence[Path]) -> LedgerForecast:

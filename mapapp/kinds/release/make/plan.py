@@ -195,7 +195,7 @@ class Plan:
             f"  lone worker      {lone}{shown}",
             *self.counts.lines(),
             *status_lines(self.certificate),
-            self.ledger.line(),
+            f"  ledger           {self.ledger.words}",
         ]
 
 
