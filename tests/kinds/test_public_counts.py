@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pandas
 import pytest
 from hypothesis import given, settings
@@ -234,8 +235,8 @@ def test_only_reasons_that_can_be_lifted_are_charged() -> None:
         return release_entry(epsilon=2, delta=0, release="r", reasons=reasons)
 
     lifted, kept = entry(UNDECLARED_COUNTS_REASON), entry(UNDECLARED_COUNTS_REASON, TEST_KEY_REASON)
-    assert (lifted.epsilon, lifted.counts, lifted.for_release) == (2, True, False)
-    assert (kept.epsilon, kept.counts) == (0, False)
+    assert (int(lifted.epsilon), lifted.counts, lifted.for_release) == (2, True, False)
+    assert (int(kept.epsilon), kept.counts) == (0, False)
     assert LedgerEntry.from_line(lifted.to_line()) == lifted
     assert LedgerEntry.from_line(kept.to_line()) == kept
 
@@ -250,9 +251,9 @@ def test_bands_that_follow_are_those_of_a_plain_count(workers: list[tuple[int, i
     frame = pandas.DataFrame(workers, columns=["block", "age", "earnings", "industry"])
     numbers = frame.groupby(list(frame)).size()
     keys = np.array(numbers.index.to_list(), dtype=np.int64)
-    segment = (keys[:, 1] - 1) * 9 + (keys[:, 2] - 1) * 3 + keys[:, 3] - 1
+    segment: npt.NDArray[np.int64] = (keys[:, 1] - 1) * 9 + (keys[:, 2] - 1) * 3 + keys[:, 3] - 1
     exposure = exposure_of_counts(
-        [(keys[:, 0], segment, numbers.to_numpy(np.int64))],
+        [(keys[:, 0], segment, np.asarray(numbers, dtype=np.int64))],
         shown=("age", "earnings", "industry"),
         is_public=True,
     )

@@ -63,7 +63,7 @@ class LedgerForecast:
         """What the ledger would say, for a person."""
         if self.refusal:
             return f"would be refused: {self.refusal}"
-        if self.more == (0, 0):
+        if not any(self.more):
             return f"would spend nothing; {_amounts(self.spent)} spent so far"
         after = (self.spent[0] + self.more[0], self.spent[1] + self.more[1])
         if self.budget is None:
