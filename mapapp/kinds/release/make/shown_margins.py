@@ -176,5 +176,5 @@ def _tract_block_of(store: Store) -> npt.NDArray[np.int32]:
     """For each block, the one that stands for its tract: int32[blocks]."""
     blocks: pandas.DataFrame = store.table("blocks", ["tract_index", "lon_deg", "lat_deg"])
     tracts = store.table("tracts", ["lon_deg", "lat_deg"])
-    block = center_blocks(blocks, tracts)[blocks["tract_index"].to_numpy(np.int64)]
+    block: npt.NDArray[np.int64] = center_blocks(blocks, tracts)[blocks["tract_index"].to_numpy(np.int64)]
     return block.astype(np.int32)
