@@ -26,7 +26,7 @@ def with_other_table(
     return path
 
 
-def with_other_homes(source: Path, path: Path) -> Path:
+def with_other_homes(source: Path, path: Path, *, keep_facts: bool = False) -> Path:
     """Write the same dataset with everybody living in the block of the workplace: only confidential numbers differ."""
 
     def all_at_home(jobs: Any) -> Any:
@@ -34,4 +34,4 @@ def with_other_homes(source: Path, path: Path) -> Path:
         merged = jobs.groupby(keys, as_index=False)["count"].sum()
         return merged.assign(origin_index=merged["destination_index"])[list(jobs.columns)]
 
-    return with_other_table(source, path, "jobs", all_at_home)
+    return with_other_table(source, path, "jobs", all_at_home, keep_facts=keep_facts)

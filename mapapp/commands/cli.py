@@ -73,6 +73,7 @@ COMMANDS = CommandTable(
         "records",
         "certify",
         "ledger",
+        "justify",
         "validate",
         "sweep",
         "audit",

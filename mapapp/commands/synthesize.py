@@ -116,6 +116,7 @@ def synthesize(
                 parameters,
                 view=view,
                 design=designed_choice(setting),
+                beside=beside,
                 test_key=test_key,
                 threads=threads,
                 report=report,

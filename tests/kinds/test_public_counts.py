@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pandas
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,7 @@ from geodata.store.public_counts import public_counts_reference
 from geodata.store.store import open_store
 from mapapp.answers.promise.method import chapters
 from mapapp.answers.release import Release
+from mapapp.base.errors import UsageError
 from mapapp.kinds.base.certificate import TEST_KEY_REASON, UNDECLARED_COUNTS_REASON
 from mapapp.kinds.base.count_exposure import exposure_of_counts
 from mapapp.kinds.base.ledger import Ledger
@@ -114,7 +116,7 @@ def test_the_certificate_binds_the_declaration(undeclared: tuple[Path, str], tmp
 def test_no_sentence_calls_undeclared_counts_public(undeclared: tuple[Path, str]) -> None:
     """Finds a page or certificate that says of confidential counts that they are public."""
     text = method_text(undeclared[0]) + json.dumps(certificate_of(undeclared[0]))
-    for wrong in ("already public", "which are public", "public facts"):
+    for wrong in ("already public", "which are public", "public facts", "public number of workers"):
         assert wrong not in text
     assert "nobody has declared" in text
 
@@ -156,6 +158,62 @@ def test_a_dry_run_says_what_the_counts_give_away(folder: Path, undeclared: tupl
     assert counts["workplaces_below"] == {"3": 1, "10": 2}
 
 
+def test_a_dry_run_knows_the_ledger_and_the_budget(folder: Path) -> None:
+    """Finds a dry run that promises what the ledger would refuse, and a release that hides the running total."""
+    budget = ("--budget-epsilon", "8", "--budget-delta", "1e-6")
+    dataset = import_workers(folder, "budget", "--counts-are-public", REFERENCE, *budget)
+    dry = ("synthesize", dataset, folder / "never", "--design", "none", "--dry-run")
+    assert "would be at epsilon 6.5, delta 0" in run_here(*dry).out
+    assert len(Ledger(dataset).entries()) == 1, "a dry run spends nothing"
+    _, printed = release_of(dataset)
+    assert "all publications of this dataset: epsilon 6.5, delta 0" in printed
+    assert "would be refused: release 'RELEASE' needs epsilon 6.5, but 6.5" in run_here(*dry).out
+    assert "left epsilon 0, delta 1e-06" in run_here(*dry, "--epsilon", "1.5").out
+    assert "would spend nothing; epsilon 6.5" in run_here(*dry, "--test-key").out
+    ledger = json.loads(run_here(*dry, "--json").out)["ledger"]
+    assert ledger["spent"] == {"epsilon": "13/2", "delta": "0"}
+    assert ledger["refusal"] is not None
+
+
+def test_a_justification_of_undeclared_counts_is_refused(undeclared: tuple[Path, str]) -> None:
+    """Finds confidential numbers in a document that says that all of them are public."""
+    from mapapp.analyst.workbench.justification import justification_pdf
+    from mapapp.analyst.workbench.setting import Setting
+    from mapapp.kinds.release.make.settings import preset_setting
+
+    setting = Setting(*preset_setting("recommended", "gravity"))
+    with pytest.raises(UsageError, match="nobody has declared"):
+        justification_pdf(undeclared[0].with_suffix(""), "Sample", {"A": setting})
+
+
+def test_a_board_gets_a_folder(
+    declared: tuple[Path, str], undeclared: tuple[Path, str], tmp_path: Path
+) -> None:
+    """Finds a document that leaves out promise, gaps, or ledger, or is written of confidential numbers."""
+    dataset, board = declared[0].with_suffix(""), tmp_path / "board"
+    (tmp_path / "strict.toml").write_text('epsilon = 4\ndesign = "none"\n')
+    done = run_here("justify", dataset, "onthemap-v3", tmp_path / "strict.toml", "-o", board)
+    assert done.code == 0, done.err
+    assert (board / "justification.pdf").read_bytes().startswith(b"%PDF")
+    text = (board / "justification.md").read_text(encoding="utf-8")
+    for words in (
+        "| Setting | onthemap-v3 | strict |",
+        "## What is not protected",
+        f"declared that they are public: {REFERENCE}",
+        "Of 2 workplaces, 1 have fewer than 3",
+        "- strict: would be at epsilon 10.5, delta 0 with this release (no budget is set)",
+        "commutemap certify RELEASE",
+    ):
+        assert words in text, words
+    assert "already exists" in refused("justify", dataset, "recommended", "-o", board)
+    never = tmp_path / "never"
+    assert "nobody has declared" in refused(
+        "justify", undeclared[0].with_suffix(""), "recommended", "-o", never
+    )
+    assert "different names" in refused("justify", dataset, "recommended", "recommended", "-o", never)
+    assert not never.exists()
+
+
 def test_the_option_goes_with_workers(tmp_path: Path) -> None:
     """Finds that a declaration is silently ignored, or blank."""
     (tmp_path / "a.csv").write_text("x\n")
@@ -177,8 +235,8 @@ def test_only_reasons_that_can_be_lifted_are_charged() -> None:
         return release_entry(epsilon=2, delta=0, release="r", reasons=reasons)
 
     lifted, kept = entry(UNDECLARED_COUNTS_REASON), entry(UNDECLARED_COUNTS_REASON, TEST_KEY_REASON)
-    assert (lifted.epsilon, lifted.counts, lifted.for_release) == (2, True, False)
-    assert (kept.epsilon, kept.counts) == (0, False)
+    assert (int(lifted.epsilon), lifted.counts, lifted.for_release) == (2, True, False)
+    assert (int(kept.epsilon), kept.counts) == (0, False)
     assert LedgerEntry.from_line(lifted.to_line()) == lifted
     assert LedgerEntry.from_line(kept.to_line()) == kept
 
@@ -193,9 +251,9 @@ def test_bands_that_follow_are_those_of_a_plain_count(workers: list[tuple[int, i
     frame = pandas.DataFrame(workers, columns=["block", "age", "earnings", "industry"])
     numbers = frame.groupby(list(frame)).size()
     keys = np.array(numbers.index.to_list(), dtype=np.int64)
-    segment = (keys[:, 1] - 1) * 9 + (keys[:, 2] - 1) * 3 + keys[:, 3] - 1
+    segment: npt.NDArray[np.int64] = (keys[:, 1] - 1) * 9 + (keys[:, 2] - 1) * 3 + keys[:, 3] - 1
     exposure = exposure_of_counts(
-        [(keys[:, 0], segment, numbers.to_numpy(np.int64))],
+        [(keys[:, 0], segment, np.asarray(numbers, dtype=np.int64))],
         shown=("age", "earnings", "industry"),
         is_public=True,
     )

@@ -169,7 +169,7 @@ def controls(
     )
 
 
-def _shown_bands(release: Release, name: str, value: str) -> Component:
+def _shown_bands(release: Release, name: str, value: tuple[int, ...]) -> Component:
     """The filter of an attribute; hidden if the release does not show it, because callbacks read every filter."""
     bands = _bands(name, value)
     return bands if name in release.attributes.shown else html.Div(bands, hidden=True)

@@ -49,11 +49,11 @@ from mapapp.kinds.base.ledger_entry import (
     Reading,
     RecordsSpent,
     at_least,
-    at_most,
     budget_fact,
     exact_amount,
     parse_entry,
     release_entry,
+    require_within_budget,
     sum_spent,
     withdrawals,
 )
@@ -180,7 +180,7 @@ class Ledger:
             if beside is not None:
                 entry = replace(entry, beside=beside(entries))
             if entry.counts:
-                self._require_within_budget(entries, entry)
+                require_within_budget(entries, entry)
             if check is not None:
                 check()
             size = os.fstat(file).st_size
@@ -358,23 +358,6 @@ class Ledger:
             if entry.kind == "budget":
                 self._require_promised_budget((entry,))
             return self._append(file, entry)
-
-    def _require_within_budget(self, entries: tuple[LedgerEntry, ...], entry: LedgerEntry) -> None:
-        if not entries or entries[0].kind != "budget":
-            return
-        allowed = entries[0]
-        epsilon, delta = sum_spent(entries)
-        for name, spent, more, limit in (
-            ("epsilon", epsilon, entry.epsilon, allowed.epsilon),
-            ("delta", delta, entry.delta, allowed.delta),
-        ):
-            if spent + more > limit:
-                left = at_most(max(limit - spent, Fraction(0)))
-                raise LedgerError(
-                    f"release {entry.release!r} needs {name} {at_least(more)}, but {at_least(spent)} of the "
-                    f"dataset's {at_least(limit)} is spent; ask for at most {left}, "
-                    "or publish what has been released already"
-                )
 
     def _require_promised_budget(self, entries: tuple[LedgerEntry, ...]) -> None:
         """Refuse a ledger that does not begin with the budget that the dataset was imported with."""

@@ -29,6 +29,7 @@ __all__ = [
     "parse_entry",
     "promised_amounts",
     "release_entry",
+    "require_within_budget",
     "sum_readings",
     "sum_spent",
     "withdrawals",
@@ -416,6 +417,25 @@ def sum_spent(entries: Sequence[LedgerEntry]) -> tuple[Fraction, Fraction]:
     """Sum of (epsilon, delta) over all lines but the budget."""
     spending = [entry for entry in entries if entry.kind != "budget"]
     return sum((e.epsilon for e in spending), Fraction(0)), sum((e.delta for e in spending), Fraction(0))
+
+
+def require_within_budget(entries: Sequence[LedgerEntry], entry: LedgerEntry) -> None:
+    """Refuse an entry (LedgerError) that would pass the budget with which a ledger begins, if it begins with one."""
+    if not entries or entries[0].kind != "budget":
+        return
+    allowed = entries[0]
+    epsilon, delta = sum_spent(entries)
+    for name, spent, more, limit in (
+        ("epsilon", epsilon, entry.epsilon, allowed.epsilon),
+        ("delta", delta, entry.delta, allowed.delta),
+    ):
+        if spent + more > limit:
+            left = at_most(max(limit - spent, Fraction(0)))
+            raise LedgerError(
+                f"release {entry.release!r} needs {name} {at_least(more)}, but {at_least(spent)} of the "
+                f"dataset's {at_least(limit)} is spent; ask for at most {left}, "
+                "or publish what has been released already"
+            )
 
 
 def sum_readings(entries: Sequence[LedgerEntry]) -> tuple[Reading, ...]:

@@ -8,9 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from geodata.store.public_counts import COUNTS_ARE_PUBLIC
+from geodata.store.store import Store
+from mapapp.base.errors import UsageError
 from mapapp.kinds.base.certificate import UNDECLARED_COUNTS_REASON
 
-__all__ = ["reasons_of_counts"]
+__all__ = ["reasons_of_counts", "require_declared"]
+
+
+def require_declared(dataset: Store) -> None:
+    """Refuse (UsageError) to write a document from numbers of jobs that nobody has declared public."""
+    if reasons_of_counts(dataset.manifest):
+        raise UsageError(
+            "everything in a justification follows from the numbers of jobs, and nobody has declared that they are "
+            "public; import the dataset with --counts-are-public"
+        )
 
 
 def reasons_of_counts(facts: Mapping[str, object]) -> list[str]:

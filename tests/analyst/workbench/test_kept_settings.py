@@ -13,7 +13,7 @@ import pypdf
 import pytest
 
 from mapapp.analyst.workbench.app import create_app
-from mapapp.analyst.workbench.kept_callbacks import justification_pdf
+from mapapp.analyst.workbench.justification import justification_pdf
 from mapapp.analyst.workbench.kept_settings import LONGEST_NAME, MOST_KEPT, KeptSettings
 from mapapp.analyst.workbench.setting import CONTROLS, Setting, preset_values, read_setting
 from mapapp.analyst.workbench.side_by_side import differ, join_columns
@@ -120,7 +120,7 @@ def test_settings_are_kept_compared_used_and_deleted(app: Any, monkeypatch: pyte
 
 @pytest.fixture(scope="module")
 def other_homes(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return with_other_homes(demo_dataset, tmp_path_factory.mktemp("other") / "d.dataset")
+    return with_other_homes(demo_dataset, tmp_path_factory.mktemp("other") / "d.dataset", keep_facts=True)
 
 
 SETTINGS = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -46,6 +47,7 @@ from mapapp.kinds.release.choose.setting_choice import (
 )
 from mapapp.kinds.release.make.batch import ThreadRunner
 from mapapp.kinds.release.make.certified_weights import certify_weights
+from mapapp.kinds.release.make.ledger_forecast import LedgerForecast, ledger_forecast
 from mapapp.kinds.release.make.run import (
     ReleaseSizes,
     claimed_certificate,
@@ -151,6 +153,7 @@ class Plan:
     sizes : ReleaseSizes
     counts : CountExposure
         What follows from the numbers of workers that it would show exactly.
+    ledger : LedgerForecast
     """
 
     certificate: Certificate
@@ -158,6 +161,7 @@ class Plan:
     plain: PlainMeasures
     sizes: ReleaseSizes
     counts: CountExposure
+    ledger: LedgerForecast
 
     def to_dict(self) -> dict[str, object]:
         """Plain values for `--json`."""
@@ -168,6 +172,7 @@ class Plan:
             "expected_plain": self.plain.to_dict(),
             **self.sizes.to_dict(),
             "exact_counts": self.counts.to_dict(),
+            "ledger": self.ledger.to_dict(),
         }
 
     def lines(self) -> list[str]:
@@ -190,6 +195,7 @@ class Plan:
             f"  lone worker      {lone}{shown}",
             *self.counts.lines(),
             *status_lines(self.certificate),
+            f"  ledger           {self.ledger.words}",
         ]
 
 
@@ -200,6 +206,7 @@ def plan_synthesis(
     *,
     view: DatasetView = WHOLE_DATASET,
     design: Choice | None = None,
+    beside: Sequence[Path] = (),
     test_key: bool = False,
     threads: int | None = None,
     report: Report = silent,
@@ -236,4 +243,5 @@ def plan_synthesis(
         plain=expected_plain(public, Places.read(dataset), *setting),
         sizes=ReleaseSizes.of(source.workplaces, certified),
         counts=count_exposure(source.store, source.geography, source.workplaces),
+        ledger=ledger_forecast(dataset, certificate, beside),
     )

@@ -193,7 +193,10 @@ def make_certificate(
 def _claims_of_counts(store: Store, caveats: Sequence[str]) -> JsonObject:
     """What a certificate says of exact numbers of workers where they come from worker records."""
     caveat = counts_caveat(store.manifest)
-    return {} if caveat is None else {"unit_of_protection": UNIT_GIVEN_COUNTS, "caveats": [*caveats, caveat]}
+    if caveat is None:
+        return {}
+    shown = [text.replace("the public number of workers", "the shown number of workers") for text in caveats]
+    return {"unit_of_protection": UNIT_GIVEN_COUNTS, "caveats": [*shown, caveat]}
 
 
 def _caveats(caveats: Sequence[str], store: Store, parameters: SynthesisParameters) -> Iterator[str]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from engine.accountant.sound import require_fixed_count
@@ -44,6 +45,7 @@ from mapapp.kinds.release.choose.public_part import public_part_of
 from mapapp.kinds.release.choose.setting_choice import Choice, choose_setting, design_lines
 from mapapp.kinds.release.make.batch import BatchRunner, Columns, SynthesisSource, ThreadRunner, source_of
 from mapapp.kinds.release.make.last_release import add_last_release, last_release_lines
+from mapapp.kinds.release.make.ledger_forecast import running_total
 from mapapp.kinds.release.make.marginal_segments import add_joint_segments, assigns_from_margins
 from mapapp.kinds.release.make.prior import FittedDecays, fit_decay
 from mapapp.kinds.release.make.promise import CertifiedBatch, make_certificate
@@ -113,12 +115,15 @@ class Outcome:
     certificate : dict
         As in the release.
     sizes : ReleaseSizes
+    spent : tuple of (epsilon, delta)
+        By all publications of the dataset together.
     """
 
     release: Path
     digest: str
     certificate: Certificate
     sizes: ReleaseSizes
+    spent: tuple[Fraction, Fraction]
 
     def to_dict(self) -> dict[str, object]:
         """Plain values for `--json`."""
@@ -128,6 +133,7 @@ class Outcome:
             "status": self.certificate["status"],
             **{name: self.certificate[name]["value"] for name in ("epsilon", "delta", "epsilon_final")},
             **self.sizes.to_dict(),
+            "spent": {"epsilon": str(self.spent[0]), "delta": str(self.spent[1])},
         }
 
     def lines(self) -> list[str]:
@@ -143,6 +149,7 @@ class Outcome:
             *status_lines(self.certificate),
             f"  release digest   {self.digest}",
             f"                   {PUBLISH_DIGEST_NOTE}",
+            running_total(self.spent),
         ]
 
 
@@ -249,7 +256,8 @@ def run_synthesis(
             certificate = claimed_certificate(dataset, source, certified, facts, is_test=key.is_test)
             certificate[RUN_ID] = new_run_id(is_test=key.is_test)
             certificate |= _claim_beside(dataset, certificate, Ledger(dataset.path).entries(), beside)
-            certificate |= _spend(dataset, release_path, certificate, beside)
+            claims, spent = _spend(dataset, release_path, certificate, beside)
+            certificate |= claims
             _stream(writer, "jobs", runner.jobs(key))
             _stream(writer, "points", runner.points(key))
         report("writing the release", 0, 0)
@@ -258,7 +266,7 @@ def run_synthesis(
         certificate = bind_publication(certificate, public_facts(dataset.manifest), writer.list_files())
         writer.document(CERTIFICATE, certificate)
         writer.facts(**public_facts(dataset.manifest))
-    return _outcome(release_path, certificate, source, certified)
+    return _outcome(release_path, certificate, source, certified, spent)
 
 
 def _runner(
@@ -381,8 +389,10 @@ def _claim_beside(
     return {"beside": as_json(beside), "beside_in_words": beside_in_words(beside, "release")}
 
 
-def _spend(dataset: Store, release: Path, certificate: Certificate, given: Sequence[Path]) -> JsonObject:
-    """Enter the promise in the dataset's ledger, and return the claims about publications beside it by that ledger.
+def _spend(
+    dataset: Store, release: Path, certificate: Certificate, given: Sequence[Path]
+) -> tuple[JsonObject, tuple[Fraction, Fraction]]:
+    """Enter the promise in the dataset's ledger; return the claims about publications beside it, and what is spent.
 
     Raises
     ------
@@ -400,13 +410,14 @@ def _spend(dataset: Store, release: Path, certificate: Certificate, given: Seque
         claims.update(_claim_beside(dataset, certificate, entries, given))
         return tuple(str(claim["digest"] or claim["name"]) for claim in claims["beside"])
 
-    Ledger(dataset.path).spend(
+    ledger = Ledger(dataset.path)
+    ledger.spend(
         **promised_amounts(certificate),
         release=release.name,
         beside=others,
         check=dataset.require_unchanged,
     )
-    return claims
+    return claims, ledger.spent()
 
 
 def _outcome(
@@ -414,10 +425,12 @@ def _outcome(
     certificate: Certificate,
     source: SynthesisSource,
     certified: list[CertifiedBatch],
+    spent: tuple[Fraction, Fraction],
 ) -> Outcome:
     return Outcome(
         release=release,
         digest=store_digest(release),
         certificate=certificate,
         sizes=ReleaseSizes.of(source.workplaces, certified),
+        spent=spent,
     )

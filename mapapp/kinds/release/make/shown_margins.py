@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 import pandas
 
 from geodata.json_objects import JsonObject
@@ -152,7 +153,7 @@ def add_shown_margins(dataset: Store, margins: ShownMargins) -> Store:
     if margins.workplaces == "tract":
         jobs["destination_index"] = _tract_block_of(dataset)[jobs["destination_index"]]
     keys = ["destination_index", "age", "earnings", "industry", "origin_index"]
-    summed = jobs.groupby(keys, as_index=False, sort=True)["count"].sum()
+    summed = jobs.groupby(keys, sort=True)["count"].sum().reset_index()
     rows = summed[[*JOBS.columns]].astype(JOBS.columns)
     return dataset.replace_table("jobs", rows, **margins.facts_of(dataset.manifest))
 
@@ -171,8 +172,9 @@ def check_margins(release: Store) -> list[CertificateCheck]:
     return [CertificateCheck("numbers shown", not wrong, detail)]
 
 
-def _tract_block_of(store: Store) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+def _tract_block_of(store: Store) -> npt.NDArray[np.int32]:
     """For each block, the one that stands for its tract: int32[blocks]."""
     blocks: pandas.DataFrame = store.table("blocks", ["tract_index", "lon_deg", "lat_deg"])
     tracts = store.table("tracts", ["lon_deg", "lat_deg"])
-    return center_blocks(blocks, tracts)[blocks["tract_index"].to_numpy()].astype(np.int32)
+    block: npt.NDArray[np.int64] = center_blocks(blocks, tracts)[blocks["tract_index"].to_numpy(np.int64)]
+    return block.astype(np.int32)
