@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -166,6 +167,8 @@ def test_a_release_is_made_and_measured(dataset: Path, tmp_path: Path) -> None:
         assert repr(measured).startswith("CONFIDENTIAL")
         assert measured._repr_html_().startswith("<pre>CONFIDENTIAL")
         assert measured.tables
+    said = json.dumps(cm.validate(dataset, tmp_path / "r").to_dict())
+    assert "1/1000000" not in said, "the exponential mechanism has no delta"
     for wrong, why in (
         ({"epsilom": 1}, "option 'epsilom' does not exist; choose from preset"),
         ({"preset": "loud"}, "preset: 'loud' is not one of"),
