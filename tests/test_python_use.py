@@ -160,7 +160,7 @@ def test_a_release_is_made_and_measured(dataset: Path, tmp_path: Path) -> None:
     certificate: Any = plan.to_dict()["certificate"]
     assert certificate["epsilon"]["value"] == 4
     assert not (tmp_path / "r").exists()
-    options = {"epsilon": 4, "mechanism": "exponential", "unit": "tract"}
+    options: Any = {"epsilon": 4, "mechanism": "exponential", "unit": "tract"}
     outcome = cm.synthesize(dataset, tmp_path / "r", test_key=True, **options)
     assert outcome.to_dict()["status"] != "for release"
     for measured in (cm.validate(dataset, tmp_path / "r"), cm.audit(dataset, tmp_path / "r")):
