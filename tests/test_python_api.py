@@ -6,7 +6,6 @@ import html
 import inspect
 import pickle
 import re
-import shutil
 import struct
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import geopandas
 import matplotlib
 import numpy
 import pandas
@@ -78,24 +76,6 @@ def later(paths: list[Path]) -> cm.Release:
 @pytest.fixture(params=list(QUESTIONS))
 def answer(request: pytest.FixtureRequest, release: cm.Release) -> cm.Result:
     return QUESTIONS[request.param](release)
-
-
-def test_the_code_of_the_page_runs(
-    demo_release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("demo.release", "demo-2022.release"):
-        shutil.copytree(demo_release, tmp_path / name)
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) > 8
-    names: dict[str, Any] = {}
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), names)
-    assert isinstance(names["frame"], pandas.DataFrame)
-    assert isinstance(names["shapes"], geopandas.GeoDataFrame)
-    assert (tmp_path / "homes.png").read_bytes().startswith(b"\x89PNG")
-    assert names["change"].to_frame()["change"].abs().sum() == 0
-    assert "the nearest name is stplc:8101000 (Tarnwick city, HO)" in capsys.readouterr().out
 
 
 def test_every_analysis_is_asked() -> None:

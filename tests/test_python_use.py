@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -159,13 +160,15 @@ def test_a_release_is_made_and_measured(dataset: Path, tmp_path: Path) -> None:
     certificate: Any = plan.to_dict()["certificate"]
     assert certificate["epsilon"]["value"] == 4
     assert not (tmp_path / "r").exists()
-    options = {"epsilon": 4, "mechanism": "exponential", "unit": "tract"}
+    options: Any = {"epsilon": 4, "mechanism": "exponential", "unit": "tract"}
     outcome = cm.synthesize(dataset, tmp_path / "r", test_key=True, **options)
     assert outcome.to_dict()["status"] != "for release"
     for measured in (cm.validate(dataset, tmp_path / "r"), cm.audit(dataset, tmp_path / "r")):
         assert repr(measured).startswith("CONFIDENTIAL")
         assert measured._repr_html_().startswith("<pre>CONFIDENTIAL")
         assert measured.tables
+    said = json.dumps(cm.validate(dataset, tmp_path / "r").to_dict())
+    assert "1/1000000" not in said, "the exponential mechanism has no delta"
     for wrong, why in (
         ({"epsilom": 1}, "option 'epsilom' does not exist; choose from preset"),
         ({"preset": "loud"}, "preset: 'loud' is not one of"),

@@ -47,8 +47,11 @@ def over(releases: list[Release]) -> OverYears:
 def test_each_year_has_its_own_numbers_in_order(over: OverYears, releases: list[Release]) -> None:
     assert over.years == (2015, 2017, 2019)
     inflow = over.by_year[over.by_year["name"] == "inflow"].set_index("year")
-    for release in releases:
-        assert inflow.loc[release.year, "value"] == release.inflow_outflow(AREA).inflow.value
+    for year, release in zip(
+        over.years, sorted(releases, key=lambda release: release.year or 0), strict=True
+    ):
+        assert release.year == year
+        assert inflow.loc[year, "value"] == release.inflow_outflow(AREA).inflow.value
 
 
 def test_rows_of_the_last_year_are_followed_back(releases: list[Release]) -> None:

@@ -345,7 +345,7 @@ def test_real_publications_say_what_they_were_made_of_and_are_served(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the stand-in: roles, lists, and versions must arrive where the import looks for them."""
-    served: list[tuple[list[str], str, int]] = []
+    served: list[tuple[list[int | None], str, int]] = []
 
     def listen(app: Dash, host: str, port: int) -> None:
         releases = _views_of(app).releases.values()
@@ -355,7 +355,7 @@ def test_real_publications_say_what_they_were_made_of_and_are_served(
     arguments = ("ri", "--years", "2021-2022", "--origin-state", "ct", "--basemap", "-o", tmp_path / "out")
     done = run_here("lodes", *arguments, "--base-url", site.base, "--port", 0, "-q")
     assert done.code == 0, done.err
-    assert served == [(["2021", "2022"], "127.0.0.1", 0)]
+    assert served == [([2021, 2022], "127.0.0.1", 0)]
     earlier, later = sorted((tmp_path / "out").iterdir())
     for place, n_more in ((earlier, 20), (later, 21)):
         certificate = json.loads((place / "certificate.json").read_text())

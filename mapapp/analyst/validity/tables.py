@@ -22,6 +22,7 @@ from mapapp.analyst.validity.prepared_part import DomainPoints
 from mapapp.analyst.validity.result import Basis, MeasuredRelease, Scope, Validity
 from mapapp.analyst.validity.simulated_draws import NO_CLOSED_FORM
 from mapapp.kinds.base.plain_measures import average_commutes, plain_tables
+from mapapp.kinds.release.certificate.exponential import stated_privacy
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,7 +51,10 @@ def setting_result(
         basis=basis,
         facts={
             "scope": scope(data, parts),
-            "parameters": {"privacy": privacy.to_dict(), "synthesis": parameters.to_dict()},
+            "parameters": {
+                "privacy": stated_privacy(privacy, parameters.mechanism),
+                "synthesis": parameters.to_dict(),
+            },
             "certificate": certificate_facts(privacy, parameters, parts),
         },
         summary=summary,

@@ -50,7 +50,14 @@ class CommuteAnalyses(OpenedRelease):
         layer: str = USUAL,
         errors: bool = False,
     ) -> Destinations:
-        """Count the other ends of an area's commutes: its workers' homes (side "work") or its residents' workplaces."""
+        """Count the other ends of an area's commutes: its workers' homes (side "work") or its residents' workplaces.
+
+        Examples
+        --------
+        >>> homes = release.destinations("Tarnwick city", layer="county").to_frame()
+        >>> int(homes["workers"].sum())
+        831
+        """
         chosen = self._select(area)
         units = self._layer(layer, OTHER_END[side], there=chosen)
         workers = units.of(*self.flows.by_block(Pick.at(side, chosen.blocks, filters), OTHER_END[side]))
@@ -78,6 +85,11 @@ class CommuteAnalyses(OpenedRelease):
         ------
         UsageError
             Also if the edges do not increase from above 0, or there are more than 20.
+
+        Examples
+        --------
+        >>> release.distance_direction("Tarnwick city", edges_mi=(5, 20)).bands["label"].tolist()
+        ['Under 5 miles', '5 to 20 miles', '20 miles or more']
         """
         edges = check_edges(edges_mi)
         chosen = self._select(area)
@@ -115,7 +127,14 @@ class CommuteAnalyses(OpenedRelease):
     def inflow_outflow(
         self, area: Given, filters: Filters = ALL_WORKERS, *, errors: bool = False
     ) -> InflowOutflow:
-        """Count the workers who enter an area to work, leave it to work, or live and work in it."""
+        """Count the workers who enter an area to work, leave it to work, or live and work in it.
+
+        Examples
+        --------
+        >>> answer = release.inflow_outflow("Tarnwick city")
+        >>> answer.inflow + answer.stay == answer.employed
+        True
+        """
         chosen = self._select(area)
         works, lives, stay = self.flows.by_segment_at_ends(chosen.blocks, filters)
         counts = {"inflow": works - stay, "outflow": lives - stay, "stay": stay}
@@ -152,6 +171,12 @@ class CommuteAnalyses(OpenedRelease):
         """Count the workers who live in one area and work in another; the areas may overlap.
 
         Without a second area, both ends are in the first.
+
+        Examples
+        --------
+        >>> answer = release.paired("Petrelstead city", "Tarnwick city")
+        >>> 0 <= answer.workers <= answer.employed
+        True
         """
         edges = check_edges(edges_mi)
         home = self._select(home_area)
@@ -188,7 +213,13 @@ class CommuteAnalyses(OpenedRelease):
         work_area: Given = EVERYTHING,
         errors: bool = False,
     ) -> FlowMatrix:
-        """Count workers from every unit of one layer to every unit of another, within given areas or everywhere."""
+        """Count workers from every unit of one layer to every unit of another, within given areas or everywhere.
+
+        Examples
+        --------
+        >>> int(release.flow_matrix("county", "county").workers)
+        3000
+        """
         home, work = self._select(home_area), self._select(work_area)
         homes = self._layer(home_layer, "home", here=home, there=work)
         works = self._layer(work_layer, "work", here=work, there=home)

@@ -71,6 +71,11 @@ class WorkerAnalyses(OpenedRelease):
         ------
         UsageError, GeometryError
             If this release does not have the area, or an argument is not allowed. All analyses raise these.
+
+        Examples
+        --------
+        >>> int(release.profile("Tarnwick city").workers)
+        831
         """
         chosen = self._select(area)
         counts = self.flows.by_segment(Pick.at(side, chosen.blocks, filters))
@@ -107,6 +112,11 @@ class WorkerAnalyses(OpenedRelease):
         ------
         UsageError
             Also if the publication does not have the files, or these do not have the characteristic.
+
+        Examples
+        --------
+        >>> release.has_published_counts  # otherwise: release.characteristics("Tarnwick city", "health care")
+        False
         """
         chosen, code = self._select(area), characteristic_named(characteristic)
         published = self._characteristics.of(chosen, side, filters)
@@ -163,6 +173,11 @@ class WorkerAnalyses(OpenedRelease):
         ------
         UsageError
             Also if an attribute does not exist or is given twice, or the table would have too many cells.
+
+        Examples
+        --------
+        >>> int(release.cross_table("Tarnwick city", ("age", "earnings")).workers)
+        831
         """
         chosen = self._select(area)
         attributes = chosen_attributes(self.attributes, by)
@@ -228,7 +243,13 @@ class WorkerAnalyses(OpenedRelease):
         layer: str = USUAL,
         errors: bool = False,
     ) -> AreaComparison:
-        """Compare the units of a layer that have blocks in an area; only those blocks are counted."""
+        """Compare the units of a layer that have blocks in an area; only those blocks are counted.
+
+        Examples
+        --------
+        >>> release.comparison(layer="county").to_frame()["workers"].head(3).tolist()
+        [903, 844, 360]
+        """
         chosen = self._select(area)
         units = self._layer(layer, side, here=chosen)
         pick = Pick.at(side, chosen.blocks, filters)
@@ -263,6 +284,11 @@ class WorkerAnalyses(OpenedRelease):
         """Jobs, resident workers, and jobs per resident worker, in each unit of a layer within an area.
 
         Blocks whose jobs the release does not have are left out, with their residents; the answer says so.
+
+        Examples
+        --------
+        >>> int(release.job_balance("Tarnwick city").jobs)
+        831
         """
         chosen = self._select(area)
         blocks = self.areas.keep_workplaces(chosen.blocks)

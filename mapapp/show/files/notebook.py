@@ -88,11 +88,16 @@ class Answers(tuple[Result, ...]):
         UsageError
             If the answers do not have that table.
         """
+        if not self:
+            raise UsageError("there are no answers: the area has no unit of that layer")
         return pandas.concat([answer.to_frame(table, about=True) for answer in self], ignore_index=True)
 
     def to_geodataframe(self) -> geopandas.GeoDataFrame:
         """Return the rows of all answers with their shapes, as `Result.to_geodataframe` does, in EPSG:4326."""
         return pandas.concat([answer.to_geodataframe(about=True) for answer in self], ignore_index=True)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} answers: {self[0].about.title}>" if self else "<no answers>"
 
     def _repr_html_(self) -> str:
         return self.to_frame().to_html(index=False, na_rep="")
@@ -156,9 +161,9 @@ class Release(release.Release):
 
         Examples
         --------
-        >>> counties = release.answers("inflow-outflow", each="county")
-        >>> counties.to_frame()["area"].tolist()[:2]
-        ['Belvue', 'Cathwin']
+        >>> counties = release.answers("inflow-outflow", each="county").to_frame()
+        >>> counties["area"].tolist()[:2]
+        ['Lantern County', 'Quarrel County']
         """
         if question in ANALYSES:
             several = questions_from(_option_values(options) | {"each": each}, question)
