@@ -107,10 +107,10 @@ def numbers_of(publication: Release, real: Real, n_areas: int) -> Iterator[tuple
     matrix = publication.flow_matrix(home_layer=rows_layer, work_layer=rows_layer)
     pick_of = entry_of(matrix).counts(publication.areas, matrix)[1]["cells"]
     at = np.unique(np.linspace(0, len(matrix.cells) - 1, N_PAIRS).round().astype(int))
-    cells = list(matrix.cells.iloc[at].itertuples())
-    picks = [pick_of(cell) for cell in cells]
-    for cell, pick, stated in zip(cells, picks, publication.errors.of_counts(picks), strict=True):
-        yield "pairs", cell.workers - real.count(pick), np.nan if stated is None else stated
+    cells: list[Any] = list(matrix.cells.iloc[at].itertuples())
+    picks = [of_cell for cell in cells if (of_cell := pick_of(cell)) is not None]  # a cell has a pick always
+    for cell, of_cell, stated in zip(cells, picks, publication.errors.of_counts(picks), strict=True):
+        yield "pairs", cell.workers - real.count(of_cell), np.nan if stated is None else stated
 
 
 def areas_of(publication: Release, n_areas: int) -> list[str]:
@@ -132,7 +132,8 @@ def _of_answer(
     # Those who come in are the others of all who work here, whose number a release has exactly.
     rows = publication.errors._counts(entry_of(answer), answer)[1]
     for table, kind in tables.items():
-        for row in getattr(answer, table).head(N_ROWS).itertuples():
+        rows_of_table: list[Any] = list(getattr(answer, table).head(N_ROWS).itertuples())
+        for row in rows_of_table:
             pick = rows[table](row)
             if pick is None:
                 continue
@@ -145,7 +146,8 @@ def _of_answer(
 def _of_miles(publication: Release, real: Real, area: str, side: Side) -> Iterator[tuple[str, float, float]]:
     answer = publication.distance_direction(area, side=side, edges_mi=EDGES_MI, errors=True)
     pick = entry_of(answer).counts(publication.areas, answer)[0]["workers"]
-    for row, n in zip(answer.bands.itertuples(), real.bands(pick, EDGES_MI), strict=True):
+    bands: list[Any] = list(answer.bands.itertuples())
+    for row, n in zip(bands, real.bands(pick, EDGES_MI), strict=True):
         yield "distance bands", float(row.workers - n), row.expected_error
     median, mean = real.miles(pick)
     for kind, shown, value in (

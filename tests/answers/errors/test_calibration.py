@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,8 @@ def test_errors_of_records_are_neither_twice_too_large_nor_twice_too_small(
         for number, value in enumerate(values)
     }
     profile = records.profile("all", errors=True).attributes
-    errors = [row.workers - by_value[row.attribute, row.code] for row in profile.itertuples()]
+    columns = (profile[name].tolist() for name in ("attribute", "code", "workers"))
+    errors = [workers - by_value[name, code] for name, code, workers in zip(*columns, strict=True)]
     assert len(errors) > 40
     assert 0.6 < ratio(errors, profile["expected_error"].tolist()) < 1.5
 
@@ -85,7 +86,8 @@ def test_errors_of_releases_are_neither_twice_too_large_nor_twice_too_small(
         for side in SIDES:
             answer = release.destinations(f"county:{unit}", layer="puma", side=side, errors=True)
             pick_of = entry_of(answer).counts(release.areas, answer)[1]["units"]
-            for row in answer.units.head(10).itertuples():
+            rows: list[Any] = list(answer.units.head(10).itertuples())
+            for row in rows:
                 pick = pick_of(row)
                 assert pick is not None
                 errors.append(float(row.workers - real.by_segment(pick).sum()))
