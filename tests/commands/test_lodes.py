@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from dash import Dash
 
+import commutemap
 from geodata.sources.availability import LAST_YEAR
 from geodata.sources.recognize import Sources
 from geodata.sources.sources_catalog import Wanted
@@ -366,6 +368,16 @@ def test_real_publications_say_what_they_were_made_of_and_are_served(
         assert manifest["files"]["points.parquet"]["rows"] == N_MAIN_JOBS + N_AUX_JOBS + n_more
         assert (place / "roads.parquet").is_file()
     assert (earlier / "blocks.parquet").samefile(later / "blocks.parquet")
+
+
+def test_python_opens_the_years_that_it_is_asked_for(site: Site, tmp_path: Path) -> None:
+    """A function that opens other years than asked, or in another order."""
+    options: Any = {"cache": tmp_path / "cache", "output": tmp_path / "out", "base_url": site.base}
+    opened = commutemap.lodes("ri", [2022, 2021], origin_state=("ct",), **options)
+    assert [release.year for release in opened] == [2021, 2022]
+    for release in opened:
+        jobs = max(release.certificate["totals"].values())
+        assert release.profile().workers == jobs > 0
 
 
 def test_years_are_a_first_and_a_last() -> None:
