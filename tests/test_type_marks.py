@@ -23,11 +23,13 @@ USES_OF_ANY = {
     "geodata/json_objects.py": (2, "`json.loads` returns values without types"),
     "mapapp/answers/analyses/results.py": (2, "fields of an answer by name; numbers of a change by name"),
     "mapapp/answers/analyses/measures.py": (1, "pandas does not type the rows of `itertuples`"),
+    "mapapp/answers/commutes/places.py": (1, "columns of several types, by their names"),
     "mapapp/answers/words.py": (1, "Dash's components type no `aria-` and `data-` attributes"),
     "mapapp/commands/options.py": (1, "click passes a command's options without types"),
     "mapapp/commands/question.py": (1, "arguments of click's options"),
     "mapapp/base/whole_files.py": (1, "a stream of text or of bytes, as asked"),
     "mapapp/show/paper/sheet.py": (1, "matplotlib's canvas has no types"),
+    "mapapp/explore/pages/folding.py": (1, "further arguments of Dash's Details"),
     "mapapp/explore/web_app.py": (1, "Dash's constructor has dozens of arguments"),
     "mapapp/show/reports/pdf.py": (1, "typst's types do not know several files"),
     "mapapp/question/fields.py": (

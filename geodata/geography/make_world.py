@@ -21,13 +21,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import shapely
 
 from geodata.geography.world import DETAILED, WORLD_FILE
+from geodata.json_objects import JsonMapping, JsonObject
 
 MOST_BYTES: Final = 1 << 20
 _DECIMALS: Final = 3  # about 100 m
@@ -47,6 +48,7 @@ _LEAST_PEOPLE_ELSEWHERE: Final = 300_000
 _WIDEST_SEA_DEG: Final = 40.0  # of the room for a name
 
 Shapes = npt.NDArray[np.object_]
+_Arcs: TypeAlias = "Sequence[int | _Arcs]"
 
 
 class Feature(NamedTuple):
@@ -61,7 +63,7 @@ class Source(NamedTuple):
     """Features of a Natural Earth file."""
 
     shapes: Shapes
-    about: list[dict[str, Any]]
+    about: list[JsonObject]
 
     def chosen(self, kept: npt.NDArray[np.bool_]) -> Source:
         """Return the features where `kept` is true."""
@@ -196,13 +198,13 @@ def _only_lines(shape: shapely.Geometry) -> shapely.Geometry:
     return shapely.multilinestrings(list(parts[shapely.get_dimensions(parts) == 1]))
 
 
-def _arcs(topology: dict[str, Any]) -> list[shapely.Geometry]:
+def _arcs(topology: JsonMapping) -> list[shapely.Geometry]:
     """Arcs of a TopoJSON file in degrees: its coordinates are quantized differences."""
     scale, origin = (np.array(topology["transform"][key]) for key in ("scale", "translate"))
     return [shapely.linestrings(np.cumsum(arc, axis=0) * scale + origin) for arc in topology["arcs"]]
 
 
-def _flat(arcs: Sequence[Any]) -> Iterator[int]:
+def _flat(arcs: _Arcs) -> Iterator[int]:
     for arc in arcs:
         if isinstance(arc, int):
             yield arc
@@ -210,9 +212,8 @@ def _flat(arcs: Sequence[Any]) -> Iterator[int]:
             yield from _flat(arc)
 
 
-def _polygons_of(state: dict[str, Any]) -> list[list[list[int]]]:
-    arcs: list[Any] = state["arcs"]
-    return [arcs] if state["type"] == "Polygon" else arcs
+def _polygons_of(state: JsonMapping) -> list[list[list[int]]]:
+    return [state["arcs"]] if state["type"] == "Polygon" else list(state["arcs"])
 
 
 def _ring(numbers: Sequence[int], arcs: Sequence[shapely.Geometry]) -> npt.NDArray[np.float64]:

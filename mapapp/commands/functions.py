@@ -103,6 +103,8 @@ def synthesize(
     dry_run: bool = False,
     test_key: bool = False,
     beside: Sequence[PathLike] = (),
+    segments: str | None = None,
+    workplaces: str = "block",
     threads: int | None = None,
     **options: object,
 ) -> Outcome | Plan:
@@ -118,6 +120,10 @@ def synthesize(
         Use the published test key; the release is reproducible and marked not for release.
     beside : sequence of path
         Tables of the same jobs that the release is published beside on purpose.
+    segments : str, optional
+        Some of "age", "earnings", and "industry", joined by commas, or "none"; all are shown otherwise.
+    workplaces : str
+        "block", or "tract" to show numbers of jobs by tract alone.
     threads : int, optional
         The release does not depend on it.
     **options
@@ -144,17 +150,20 @@ def synthesize(
     from mapapp.kinds.release.make.plan import plan_synthesis
     from mapapp.kinds.release.make.run import run_synthesis
     from mapapp.kinds.release.make.settings import designed_choice, parameters_of
+    from mapapp.kinds.release.make.shown_margins import DatasetView, ShownMargins
 
     setting = setting_of(ReleaseOptions, options)
     privacy, parameters = parameters_of(Path(dataset), setting)
-    design, last = designed_choice(setting), setting.prior_release
+    design = designed_choice(setting)
+    view = DatasetView(margins=ShownMargins.of_text(segments, workplaces), last_release=setting.prior_release)
     if dry_run:
         return plan_synthesis(
             Path(dataset),
             privacy,
             parameters,
-            last_release=last,
+            view=view,
             design=design,
+            beside=tuple(map(Path, beside)),
             test_key=test_key,
             threads=threads,
             report=silent,
@@ -164,7 +173,7 @@ def synthesize(
         Path(release),
         privacy,
         parameters,
-        last_release=last,
+        view=view,
         design=design,
         beside=tuple(map(Path, beside)),
         test_key=test_key,

@@ -40,7 +40,7 @@ def justify(dataset: Path, settings: tuple[str, ...], folder: Path, as_json: boo
     from mapapp.analyst.audit.setting import chosen_parameters
     from mapapp.analyst.workbench.justification import document_markdown, justification
     from mapapp.analyst.workbench.setting import Setting
-    from mapapp.answers.publication import title_with_year
+    from mapapp.answers.publication import full_title
     from mapapp.base.whole_files import new_place
     from mapapp.kinds.base.public_counts import require_declared
     from mapapp.kinds.base.residents_only import open_dataset
@@ -59,7 +59,10 @@ def justify(dataset: Path, settings: tuple[str, ...], folder: Path, as_json: boo
             for name, options in zip(names, read, strict=True)
         }
         facts = store.manifest
-        title = title_with_year(str(facts.get("title") or dataset.name), str(facts.get("year") or ""))
+        title = full_title(
+            str(facts.get("title") or dataset.name),
+            *(str(facts.get(fact) or "") for fact in ("year", "job_type")),
+        )
         document = justification(dataset, title, chosen, report=report)
         (place / "justification.pdf").write_bytes(document_pdf(document))
         (place / "justification.md").write_text(document_markdown(document), encoding="utf-8")

@@ -51,8 +51,8 @@ def test_errors_of_records_are_neither_twice_too_large_nor_twice_too_small(
         for number, value in enumerate(values)
     }
     profile = records.profile("all", errors=True).attributes
-    columns = (profile[name].tolist() for name in ("attribute", "code", "workers"))
-    errors = [workers - by_value[name, code] for name, code, workers in zip(*columns, strict=True)]
+    rows: list[Any] = list(profile.itertuples())
+    errors = [float(row.workers - by_value[row.attribute, row.code]) for row in rows]
     assert len(errors) > 40
     assert 0.6 < ratio(errors, profile["expected_error"].tolist()) < 1.5
 
