@@ -177,6 +177,10 @@ def _earlier_year(match: re.Match[str]) -> Meaning:
     return Year(int(match[1]), is_earlier=True)
 
 
+def _several_distances(_: re.Match[str]) -> Meaning:
+    return Missing("Name one distance, such as “within 5 miles”. Circles on the map can have several rings.")
+
+
 def _no_change(_: re.Match[str]) -> Meaning:
     return Missing("Name the year to compare with, such as “compared with 2018”.")
 
@@ -188,6 +192,10 @@ _PATTERNS: Final[tuple[tuple[str, Callable[[re.Match[str]], Meaning | None]], ..
         _ring,
     ),
     (rf"(?:with)?in (?:a |an )?(?:{_ROUND} of )?{_NUMBER} {_MILES} {_OF}", _near),
+    (
+        rf"(?:with)?in {_NUMBER}(?: {_MILES})?(?: (?:, )?(?:and |or )?{_NUMBER}(?: {_MILES})?)+ {_OF}",
+        _several_distances,
+    ),
     (rf"(?:(?:with)?in )?(?:a |an )?{_NUMBER} {_MILES} {_ROUND} {_OF}", _near),
     (rf"(?:{_LESS} )?{_NUMBER} {_MILES} {_OF}", _near),
     (rf"(?:a )?radius of {_NUMBER} {_MILES} {_OF}", _near),

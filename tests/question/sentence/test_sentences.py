@@ -159,6 +159,8 @@ def test_a_way_to_draw_is_understood_or_refused() -> None:
         ("Newprt workers", "“Newprt” is taken as Newport city, RI"),
         ("jobs within 5 miles of", "The distance has no place to start from"),
         ("jobs within 500 miles of Newport", "500"),
+        ("jobs within 1, 2, and 5 miles of Newport", "Name one distance"),  # 1 and 2 were block groups
+        ("jobs within 1 mile or 2 miles of Newport", "Name one distance"),
     ],
 )
 def test_what_is_assumed_or_missing_is_said(sentence: str, note: str) -> None:
