@@ -25,7 +25,7 @@ test-all: $(VENV)/.test-ready browser nginx lint
 # start; otherwise every worker would compile the same ones.
 tests: $(VENV)/.test-ready
 	$(BIN)/python -m engine.precompile --tables --audit --records
-	$(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder $(TIER)
+	$(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder --durations 15 $(TIER)
 
 lint: $(VENV)/.test-ready
 	$(BIN)/ruff check .
