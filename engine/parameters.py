@@ -174,6 +174,11 @@ class PrivacyParameters:
             "accountant": self.accountant,
         }
 
+    def stated(self, mechanism: Mechanism) -> dict[str, object]:
+        """The same values, without those that a mechanism does not use: what certificates and files of settings say."""
+        values = self.to_dict()
+        return {"epsilon": values["epsilon"]} if mechanism == "exponential" else values
+
     @classmethod
     def from_dict(cls, values: Mapping[str, object]) -> Self:
         """Make the parameters from :meth:`to_dict`'s values, or from a TOML table.

@@ -25,7 +25,6 @@ from geodata.store.schema import PUBLIC_TABLES
 from geodata.store.store import Store, open_store, write_store
 from mapapp.answers.release_claims import ParameterClaims
 from mapapp.kinds.base.option import replace_values
-from mapapp.kinds.release.certificate.exponential import stated_privacy
 from mapapp.kinds.release.choose.design_by_reader_errors import (
     COMPARED_MECHANISMS,
     design_by_drawing,
@@ -347,7 +346,7 @@ def test_a_chosen_dirichlet_multinomial_is_chosen_again_with_its_delta(
     certificate: dict[str, Any] = {
         "construction": {"design": dict(facts)},
         "parameters": {
-            "privacy": stated_privacy(privacy, parameters.mechanism),
+            "privacy": privacy.stated(parameters.mechanism),
             "synthesis": parameters.to_dict(),
         },
     }
@@ -372,7 +371,7 @@ def test_a_choice_that_compared_mechanisms_that_left_must_be_about_the_best_of_t
                 "design": {**facts, "mechanisms": compared, "runner_up": "geometric", **changes}
             },
             "parameters": {
-                "privacy": stated_privacy(privacy, parameters.mechanism),
+                "privacy": privacy.stated(parameters.mechanism),
                 "synthesis": parameters.to_dict(),
             },
         }
@@ -425,7 +424,7 @@ def test_cleaning_is_left_out_where_it_would_misplace_more_workers(
     certificate: dict[str, Any] = {
         "construction": {"design": dict(facts)},
         "parameters": {
-            "privacy": stated_privacy(privacy, parameters.mechanism),
+            "privacy": privacy.stated(parameters.mechanism),
             "synthesis": parameters.to_dict(),
         },
     }
@@ -507,7 +506,7 @@ def certificate_of(privacy: PrivacyParameters, parameters: SynthesisParameters, 
     return {
         "construction": {"design": dict(facts)},
         "parameters": {
-            "privacy": stated_privacy(privacy, parameters.mechanism),
+            "privacy": privacy.stated(parameters.mechanism),
             "synthesis": parameters.to_dict(),
         },
     }

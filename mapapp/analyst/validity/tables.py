@@ -22,7 +22,6 @@ from mapapp.analyst.validity.prepared_part import DomainPoints
 from mapapp.analyst.validity.result import Basis, MeasuredRelease, Scope, Validity
 from mapapp.analyst.validity.simulated_draws import NO_CLOSED_FORM
 from mapapp.kinds.base.plain_measures import average_commutes, plain_tables
-from mapapp.kinds.release.certificate.exponential import stated_privacy
 
 Floats = npt.NDArray[np.float64]
 
@@ -52,7 +51,7 @@ def setting_result(
         facts={
             "scope": scope(data, parts),
             "parameters": {
-                "privacy": stated_privacy(privacy, parameters.mechanism),
+                "privacy": privacy.stated(parameters.mechanism),
                 "synthesis": parameters.to_dict(),
             },
             "certificate": certificate_facts(privacy, parameters, parts),

@@ -19,7 +19,6 @@ from mapapp.analyst.workbench.results import SWEEPS, SweepResults
 from mapapp.analyst.workbench.session import Session, Superseded
 from mapapp.analyst.workbench.setting import preset_values, read_setting
 from mapapp.analyst.workbench.sweeps import run_sweeps
-from mapapp.kinds.release.certificate.exponential import stated_privacy
 from mapapp.kinds.release.choose.public_part import read_public_part
 from mapapp.kinds.release.choose.setting_choice import choose_setting
 from mapapp.kinds.release.make.options import ReleaseOptions
@@ -45,7 +44,7 @@ def test_it_starts_as_the_command_does(session: Session) -> None:
     privacy, parameters, _ = choose_setting(read_public_part(session.store), privacy, parameters, choice)
     started = read_setting(session.start)
     assert started.parameters == parameters
-    assert stated_privacy(started.privacy, "exponential") == stated_privacy(privacy, "exponential")
+    assert started.privacy.stated("exponential") == privacy.stated("exponential")
     assert session.tab("new").values == session.start
 
 

@@ -55,7 +55,7 @@ from mapapp.kinds.base.certificate import (
     software_versions,
     theorem_preconditions,
 )
-from mapapp.kinds.release.certificate.exponential import exponential_claims, stated_privacy
+from mapapp.kinds.release.certificate.exponential import exponential_claims
 from mapapp.kinds.release.certificate.sound import SOUND_CAVEATS, listed_row, sound_preconditions, sound_rows
 from mapapp.kinds.release.make.certified_weights import badness_of
 
@@ -160,7 +160,7 @@ def build_certificate(
             status=NOT_FOR_RELEASE if why else FOR_RELEASE,
             status_reasons=why,
             parameters=ParameterClaims(
-                privacy=stated_privacy(privacy, synthesis.mechanism), synthesis=synthesis.to_dict()
+                privacy=privacy.stated(synthesis.mechanism), synthesis=synthesis.to_dict()
             ),
             construction=dict(construction or {}),
             lone_worker=UNSET if lone_worker is None else convert(lone_worker, LoneWorkerClaims),

@@ -14,7 +14,7 @@ from engine.errors import CertificateError
 from engine.mechanisms.exponential import ExponentialPromise, exponential_promise
 from engine.mechanisms.prices import law_of, unpriced_law
 from engine.mechanisms.thetas import MOST_EXACT_WORKERS
-from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
+from engine.parameters import PrivacyParameters, SynthesisParameters, Unit
 from geodata.json_objects import JsonObject
 from mapapp.answers.claims import ExactNumber, ReadingClaim
 from mapapp.answers.release_claims import AccountingClaims, MechanismClaims, ParameterClaims, Precondition
@@ -35,7 +35,6 @@ __all__ = [
     "exponential_claims",
     "find_laws",
     "read_privacy",
-    "stated_privacy",
 ]
 
 NO_ACCOUNTANT: Final = "none"
@@ -66,14 +65,9 @@ _UNREAD: Final = {"delta": "1e-6", "min_retention": "1", "accountant": "sound"}
 """Placeholders for parameters that the exponential mechanism does not use; nothing depends on these values."""
 
 
-def stated_privacy(privacy: PrivacyParameters, mechanism: Mechanism) -> JsonObject:
-    """The privacy parameters that a certificate repeats: those that the mechanism uses."""
-    values = privacy.to_dict()
-    return {"epsilon": values["epsilon"]} if mechanism == "exponential" else values
-
-
 def read_privacy(parameters: ParameterClaims) -> PrivacyParameters:
-    """The privacy parameters of a certificate's `parameters`, from :func:`stated_privacy`'s values.
+    """The privacy parameters of a certificate's `parameters`, from the values that
+    :meth:`engine.parameters.PrivacyParameters.stated` gives.
 
     Raises
     ------

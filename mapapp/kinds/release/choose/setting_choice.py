@@ -15,7 +15,7 @@ from mapapp.answers.claims import as_json
 from mapapp.answers.release_claims import ParameterClaims
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.base.certificate import Certificate, CertificateCheck
-from mapapp.kinds.release.certificate.exponential import read_privacy, stated_privacy
+from mapapp.kinds.release.certificate.exponential import read_privacy
 from mapapp.kinds.release.choose.design_by_reader_errors import (
     COMPARED_MECHANISMS,
     DrawnDesignFacts,
@@ -219,7 +219,7 @@ def check_design(release: Store, parameters: ParameterClaims, stated: JsonObject
     chosen = choose_setting(public, privacy, given, choice)
     if left:
         return _check_earlier_choice(public, parameters, stated, chosen[2], left)
-    again = {"privacy": stated_privacy(chosen[0], chosen[1].mechanism), "synthesis": chosen[1].to_dict()}
+    again = {"privacy": chosen[0].stated(chosen[1].mechanism), "synthesis": chosen[1].to_dict()}
     facts: JsonMapping = {**chosen[2]}
     if "most_exposed" not in stated:  # from before there were ceilings
         facts = {name: fact for name, fact in facts.items() if name != "most_exposed"}

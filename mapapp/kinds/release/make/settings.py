@@ -20,7 +20,6 @@ from engine.parameters import (
 )
 from geodata.store.store import open_store
 from mapapp.base.errors import UsageError
-from mapapp.kinds.release.certificate.exponential import stated_privacy
 from mapapp.kinds.release.choose.design_by_reader_errors import COMPARED_MECHANISMS
 from mapapp.kinds.release.choose.setting_choice import Choice
 from mapapp.kinds.release.make.options import (
@@ -79,7 +78,7 @@ def preset_of(
         if designed:
             radii = (parameters.tract_radius_mi, parameters.puma_radius_mi)
             wanted = replace(wanted, tract_radius_mi=radii[0], puma_radius_mi=radii[1])
-        stated = [stated_privacy(promise, parameters.mechanism) for promise in (privacy, wanted_privacy)]
+        stated = [promise.stated(parameters.mechanism) for promise in (privacy, wanted_privacy)]
         is_same = wanted == parameters and stated[0] == stated[1] and designed == is_designed(name)
         if is_same and _has_ceiling(name, design):
             return name
