@@ -366,7 +366,7 @@ def test_the_area_is_described(release: Release) -> None:
     assert any("Only workplaces in" in note.text for note in about.notes)
     assert about.has_note("coverage")
     assert about.promise["status"] == "not for release"
-    assert about.year == str(release.facts["year"])
+    assert about.year == int(release.facts["year"])
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_sentences_on_some_jobs_count_jobs_and_not_people(
             assert not re.search(r"\d people\b", sentence), sentence
     answer = some.inflow_outflow(largest(some, "county", 1)[0])
     risen = dataclasses.replace(
-        answer, inflow=dataclasses.replace(answer.inflow, value=answer.inflow.value + 9)
+        answer, outflow=dataclasses.replace(answer.outflow, value=answer.outflow.value + 9)
     )
     assert f"counts 9 more {jobs}s held by people who" in findings(change(answer, risen))[0]
 

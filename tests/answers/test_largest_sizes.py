@@ -119,9 +119,10 @@ def test_one_band_too_many_is_refused_with_the_same_message(
     with pytest.raises(UsageError, match=allowed):
         setup_file.read(setup_file.save(release, Address(question=state)))
     assert allowed in read(f"?edges={text}")[1][0]
-    for command in ("analyze", "report"):  # also for an analysis without distance bands: a setup holds them
+    # Also for an analysis without distance bands: a setup holds them.
+    for command, name in (("analyze", "x.json"), ("report", "x.html")):
         asking = (command, demo_release, "--analysis", "profile", "--bands", text)
-        assert allowed in refused(*asking, "-q", "-o", tmp_path / "x.html")
+        assert allowed in refused(*asking, "-q", "-o", tmp_path / name)
     batch = tmp_path / "batch.toml"
     batch.write_text(f'[[report]]\narea = "{county}"\nbands = [{text}]\n')
     assert allowed in refused("report", demo_release, "--batch", batch, "-q", "-o", tmp_path / "out")

@@ -16,7 +16,7 @@ from engine.parameters import SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.store.store import Store, open_store
 from mapapp.answers.errors.certificate_terms import SupportTerms, check_terms
-from mapapp.answers.errors.dirichlet_multinomial import HOMES
+from mapapp.answers.errors.dirichlet_multinomial import EVERYWHERE, HOMES
 from mapapp.answers.errors.expected_error import CountError, ExpectedErrors
 from mapapp.answers.errors.home_values import values_of_areas
 from mapapp.answers.errors.support_prior import SupportPriors
@@ -143,7 +143,7 @@ def test_homes_that_are_not_spread_as_people_are_within_points_are_covered() -> 
 
 
 def test_homes_of_many_workplaces_differ_less_than_those_of_a_few() -> None:
-    """Within points, real homes differ from people alike among a town's workplaces, and by half as much everywhere."""
+    """Within points, real homes differ from people alike among a town's workplaces, and by less everywhere."""
     tracts = line_of_tracts(400)
     certificate = certificate_of({1: 1e-6}, 1.0, tract_radius_mi=0.5, puma_radius_mi=0.6)
     errors = ExpectedErrors(certificate, tracts, NO_FLOWS)
@@ -157,7 +157,7 @@ def test_homes_of_many_workplaces_differ_less_than_those_of_a_few() -> None:
         relative.append(found.placement / (100 * n_works))
     assert relative[0] == pytest.approx(HOMES * 0.75)
     assert relative[1] == pytest.approx(HOMES * 0.75)
-    assert relative[2] == pytest.approx(HOMES * 0.75 * math.sqrt(0.25 + 0.75 * 8 / 200))
+    assert relative[2] == pytest.approx(HOMES * 0.75 * math.sqrt(EVERYWHERE + (1 - EVERYWHERE) * 8 / 200))
 
 
 def test_sums_of_homes_within_points_are_as_uncertain_as_counts() -> None:
