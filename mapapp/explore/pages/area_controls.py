@@ -9,7 +9,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from geodata.geography.area_files import SUFFIXES
+from geodata.geography.area_formats import SUFFIXES
 from mapapp.answers import words
 from mapapp.answers.areas.area import Area
 from mapapp.answers.areas.levels import LEVEL_LABELS
