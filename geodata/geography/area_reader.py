@@ -92,7 +92,7 @@ def read_shapes(
     if tolerance_deg:
         corners = sum(int(shapely.get_num_coordinates(shape)) for _, shape in shapes)
         notes.append(
-            f"Simplified to {corners:,} corners; its lines moved by at most {tolerance_deg * _METERS:,.0f} meters."
+            f"Simplified to {corners:,} corners; its lines moved by at most {tolerance_deg * _METERS:,.0f} m."
         )
     return shapes, _area(shapes, driver), shapely.multilinestrings(lines) if lines else None, notes
 
@@ -232,7 +232,7 @@ def _simpler(features: npt.NDArray[np.object_]) -> tuple[npt.NDArray[np.object_]
             return simple, tolerance
     raise GeometryError(
         f"more than {MAX_VERTICES:,} vertices, also when its lines are simplified by "
-        f"{_TOLERANCES_DEG[-1] * _METERS:,.0f} meters; join or leave out some of its shapes"
+        f"{_TOLERANCES_DEG[-1] * _METERS:,.0f} m; join or leave out some of its shapes"
     )
 
 
@@ -250,16 +250,13 @@ def _with_fewer_corners(features: npt.NDArray[np.object_], tolerance_deg: float)
         fewer = []
         for part in parts:
             if shapely.get_type_id(part) != _POLYGON_ID:
-                fewer.append(shapely.simplify(part, tolerance_deg))
+                fewer.append(shapely.simplify(part, tolerance_deg, preserve_topology=False))
                 continue
-            lines = shapely.simplify(
-                [
-                    shapely.linestrings(shapely.get_coordinates(ring))
-                    for ring in (part.exterior, *part.interiors)
-                ],
-                tolerance_deg,
+            places, ring = shapely.get_coordinates(shapely.get_rings(part), return_index=True)
+            rings = shapely.linestrings(places, indices=ring)
+            shell, *holes = (
+                line.coords for line in shapely.simplify(rings, tolerance_deg, preserve_topology=False)
             )
-            shell, *holes = [line.coords for line in lines]
             if len(shell) >= _RING_CORNERS:
                 fewer.append(shapely.Polygon(shell, [hole for hole in holes if len(hole) >= _RING_CORNERS]))
         simple.append(shapely.GeometryCollection(fewer) if len(fewer) != 1 else fewer[0])

@@ -16,7 +16,7 @@ import pytest
 import shapely
 
 from geodata.errors import GeometryError, SourceFileError
-from geodata.geography import area_files, area_reader
+from geodata.geography import area_files, area_reader, area_shapes
 from geodata.geography.area_files import read_area_file, read_area_upload
 
 ONE, TWO = shapely.box(-71, 42, -70.9, 42.1), shapely.box(-70.8, 42, -70.7, 42.1)
@@ -274,11 +274,22 @@ def test_many_vertices_are_simplified_and_hold_the_same_places() -> None:
     area_file = read_area_upload("a.wkb", shapely.to_wkb(shape))
     corners = shapely.get_num_coordinates(area_file.area)
     assert corners <= 50_000
-    assert area_file.notes == (f"Simplified to {corners:,} corners; its lines moved by at most 1 meters.",)
+    assert area_file.notes == (f"Simplified to {corners:,} corners; its lines moved by at most 1 m.",)
     places = shapely.points(np.random.default_rng(2).uniform([-71.6, 41.4], [-70.4, 42.6], (5_000, 2)))
     far = shapely.distance(shape.exterior, places) > 2e-5
     shapely.prepare([shape, area_file.area])
     assert (shapely.contains(shape, places) == shapely.contains(area_file.area, places))[far].all()
+
+
+def test_no_part_is_lost_when_corners_are_dropped() -> None:
+    """Finds a part beyond a narrow neck that disappears, and a ring of a few centimeters that ends the reading."""
+    hourglass = shapely.Polygon([(0, 0), (1, 0), (0.5, 0.5), (1, 1), (0, 1), (0.5 - 1e-8, 0.5)])
+    line = shapely.LineString([(0, 0), (0.5, 1e-7), (1, 0)])
+    features = [hourglass, None, shapely.box(0, 0, 1e-6, 1e-6), shapely.GeometryCollection([ONE, line])]
+    simple = area_reader._with_fewer_corners(np.array(features, dtype=object), 1e-5)
+    assert shapely.area(area_shapes.mend_polygon(simple[0])) == pytest.approx(0.5)
+    assert [shapely.is_empty(shape) for shape in simple] == [False, True, True, False]
+    assert shapely.get_num_coordinates(simple[3]) == 5 + 2
 
 
 def test_too_many_vertices_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,7 +124,8 @@ def area_controls(picks: dict[str, str]) -> Component:
                     file_choice("open-area", "Open an area file", ",".join(SUFFIXES)),
                     said("file"),
                     html.P(
-                        "GeoJSON, zipped shapefile, KML, GPX, or GeoPackage, up to 20 MiB, with a coordinate system. "
+                        "GeoJSON, zipped shapefile, GeoPackage, KML, GPX, or others, up to 20 MiB, with a coordinate "
+                        "system. "
                         "Lines in it need a distance above. To draw, use the buttons on the map.",
                         className="quiet small",
                     ),
