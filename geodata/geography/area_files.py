@@ -1,23 +1,24 @@
-"""Areas from files that visitors upload: GeoJSON, zipped shapefile, GeoPackage, KML and GPX.
+"""Areas from files that visitors upload: GeoJSON, zipped shapefile, GeoPackage, KML, GPX and other formats.
 
-An uploaded file may be malicious. This module therefore checks it before any library reads it: its size, packed and
-unpacked; no document type in XML; only the files that a shapefile needs, saved under names that we choose. A separate
-process then reads it, with one GDAL format enabled and with limits on time and memory. It returns only polygons
-(`area_reader`).
+An uploaded file may be malicious. It is therefore checked before any library reads it: its size, packed and unpacked;
+no document type in XML; only the files that a format needs, saved under names that we choose (`area_formats`). A
+separate process then reads it, with at most one GDAL format enabled and with limits on time and memory. It returns only
+polygons and lines (`area_reader`).
 """
 
 from __future__ import annotations
 
+import glob
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import zipfile
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -25,24 +26,24 @@ from typing import Final
 import pyogrio
 import shapely
 
-from geodata.errors import GeodataError, GeometryError, SourceFileError
+from geodata.errors import GeometryError, SourceFileError
+from geodata.geography.area_formats import (
+    ASK,
+    DRIVERS,
+    MAX_UNPACKED_BYTES,
+    SHAPEFILE,
+    clean_name,
+    unpack_upload,
+)
 from geodata.json_objects import JsonObject
 
 MAX_BYTES: Final = 20 << 20
-MAX_UNPACKED_BYTES: Final = 100 << 20
-MAX_ENTRIES: Final = 200
 SECONDS: Final = 15
+"""Processor time of the reader."""
+_WAIT_S: Final = 3 * SECONDS
+"""How long the reader may take on a busy machine, where a second of its processor time takes longer than a second."""
 _POLL_S: Final = 0.2
-SUFFIXES: Final = (".geojson", ".json", ".zip", ".gpkg", ".kml", ".gpx")
-_SHAPEFILE: Final = (".shp", ".shx", ".dbf", ".prj", ".cpg")
-_DRIVERS: Final = {
-    "area.geojson": "GeoJSON",
-    "area.shp": "ESRI Shapefile",
-    "area.gpkg": "GPKG",
-    "area.kml": "KML",
-    "area.gpx": "GPX",
-}
-_ASK: Final = "give a GeoJSON, a zipped shapefile, a GeoPackage, a KML or a GPX file"
+_SIGNALS_OF_TIME: Final = (-signal.SIGXCPU, -signal.SIGKILL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +72,53 @@ class AreaFile:
 
 
 def read_area_file(path: Path, *, with_lines: bool = False) -> AreaFile:
-    """Read a file; arguments and errors as :func:`read_area_upload`."""
+    """Read a file, a layer of it as FILE!LAYER, a .shp with the files beside it, or a folder of a geodatabase.
+
+    Other arguments and errors are those of :func:`read_area_upload`.
+    """
+    layer = ""
+    if not path.exists() and "!" in path.name:
+        name, _, layer = path.name.rpartition("!")
+        path = path.with_name(name)
+    if path.is_dir() and path.suffix.lower() == ".gdb":
+        return read_area_upload(
+            f"{path.name}.zip", _zip_of(path.name, path.iterdir()), layer=layer, with_lines=with_lines
+        )
     if not path.is_file():
         raise SourceFileError(f"{path}: no such file; check the path")
+    if path.suffix.lower() == ".shp":
+        beside = [
+            part
+            for part in path.parent.glob(f"{glob.escape(path.stem)}.*")
+            if part.suffix.lower() in SHAPEFILE
+        ]
+        return read_area_upload(path.name, _zip_of("", beside), layer=layer, with_lines=with_lines)
     with path.open("rb") as stream:
-        return read_area_upload(path.name, stream.read(MAX_BYTES + 1), with_lines=with_lines)
+        return read_area_upload(path.name, stream.read(MAX_BYTES + 1), layer=layer, with_lines=with_lines)
+
+
+def _zip_of(folder: str, files: Iterable[Path]) -> bytes:
+    """The files as a visitor would zip them, up to more than may be read."""
+    buffer, size = io.BytesIO(), 0
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(files):
+            size += file.stat().st_size
+            if size > MAX_UNPACKED_BYTES:
+                raise SourceFileError(
+                    f"{file}: with the files beside it more than {MAX_UNPACKED_BYTES >> 20} MiB; simplify its shapes"
+                )
+            if file.is_file():
+                archive.write(file, f"{folder}/{file.name}")
+    return buffer.getvalue()
 
 
 def read_area_upload(
-    name: str, content: bytes, should_stop: Callable[[], bool] = lambda: False, *, with_lines: bool = False
+    name: str,
+    content: bytes,
+    should_stop: Callable[[], bool] = lambda: False,
+    *,
+    layer: str = "",
+    with_lines: bool = False,
 ) -> AreaFile:
     """Read the content of an uploaded file.
 
@@ -91,6 +130,8 @@ def read_area_upload(
         20 MiB at most.
     should_stop : callable
         Called several times a second while another process reads the file; True ends that process.
+    layer : str
+        The layer to read, or the file in a zip; "" for all layers.
     with_lines : bool
         Whether a file that has lines and no polygons is accepted.
 
@@ -101,15 +142,16 @@ def read_area_upload(
     GeometryError
         The file has no coordinate reference system, lies off the globe, has no area, or cannot be repaired.
     """
-    shown = _clean_name(name)
+    shown = clean_name(name)
     if len(content) > MAX_BYTES:
         raise SourceFileError(f"{shown}: more than {MAX_BYTES >> 20} MiB; simplify its shapes")
-    files = _unpack_upload(shown, content)
-    (main,) = (file for file in files if file in _DRIVERS)
+    upload = unpack_upload(shown, content, layer)
+    main = upload.main
     with tempfile.TemporaryDirectory(prefix="commutemap-area-") as folder:
-        for file, data in files.items():
+        for file, data in upload.files.items():
+            (Path(folder) / file).parent.mkdir(exist_ok=True)
             (Path(folder) / file).write_bytes(data)
-        answer = _read(shown, Path(folder) / main, _DRIVERS[main], should_stop)
+        answer = _read(shown, Path(folder) / main, (DRIVERS[main], upload.layer), should_stop)
     if "error" in answer:
         kind = GeometryError if answer.get("geometry") else SourceFileError
         raise kind(f"{shown}: {answer['error']}")
@@ -124,93 +166,9 @@ def read_area_upload(
     return AreaFile(area, shapes, tuple(answer["notes"]), lines, is_closed)
 
 
-def _unpack_upload(shown: str, content: bytes) -> dict[str, bytes]:
-    """Files to read, under names that we choose: one of `_DRIVERS`, and the files that belong to it."""
-    head = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if content[:4] == b"PK\x03\x04":
-        return _read_zip(shown, content)
-    if content[:16] == b"SQLite format 3\0":
-        return {"area.gpkg": content}
-    if head[:1] == b"{":
-        return {"area.geojson": content}
-    if head[:1] == b"<":
-        return _read_xml(shown, content)
-    raise SourceFileError(f"{shown}: the format is not supported; {_ASK}")
-
-
-def _read_zip(shown: str, content: bytes) -> dict[str, bytes]:
-    """The parts of the one shapefile, or the KML, in a zip; folders in it are ignored."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            entries = archive.infolist()
-            if len(entries) > MAX_ENTRIES:
-                raise SourceFileError(
-                    f"{shown}: {len(entries):,} files in it; at most {MAX_ENTRIES} are allowed"
-                )
-            chosen = _choose_entries(shown, [entry for entry in entries if not _is_hidden(entry.filename)])
-            left, parts = MAX_UNPACKED_BYTES, {}
-            for name, entry in chosen.items():
-                with archive.open(entry) as stream:
-                    parts[name] = stream.read(left + 1)  # the size that an entry states may be wrong
-                left -= len(parts[name])
-                if left < 0:
-                    raise SourceFileError(
-                        f"{shown}: it unpacks to more than {MAX_UNPACKED_BYTES >> 20} MiB; simplify its shapes"
-                    )
-    except GeodataError:
-        raise
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        RuntimeError,
-        NotImplementedError,
-        EOFError,
-        OSError,
-        ValueError,
-    ) as error:
-        raise SourceFileError(
-            f"{shown}: cannot be read as a zip (damaged, encrypted or in a rare format); zip it again"
-        ) from error
-    return _read_xml(shown, parts["area.kml"]) if "area.kml" in parts else parts
-
-
-def _choose_entries(shown: str, entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    main = [entry for entry in entries if entry.filename.lower().endswith((".shp", ".kml"))]
-    if len(main) != 1:
-        raise SourceFileError(f"{shown}: {len(main)} shapefiles or KML files in the zip; give a zip with one")
-    stem, suffix = os.path.splitext(main[0].filename)
-    if suffix.lower() == ".kml":
-        return {"area.kml": main[0]}
-    chosen = {}
-    for entry in entries:
-        base, suffix = os.path.splitext(entry.filename)
-        if base == stem and suffix.lower() in _SHAPEFILE:
-            chosen[f"area{suffix.lower()}"] = entry
-    if "area.prj" not in chosen:
-        raise GeometryError(f"{shown}: no coordinate reference system; put the shapefile's .prj into the zip")
-    if "area.shx" not in chosen:
-        raise SourceFileError(
-            f"{shown}: no .shx beside the .shp in the zip; put all of the shapefile's files in it"
-        )
-    return chosen
-
-
-def _read_xml(shown: str, content: bytes) -> dict[str, bytes]:
-    lowered = content.lower()
-    if b"\0" in content:
-        raise SourceFileError(f"{shown}: XML that is not UTF-8; save it as UTF-8")
-    if b"<!doctype" in lowered or b"<!entity" in lowered:
-        raise SourceFileError(
-            f"{shown}: XML with a document type, which could name other files; save it without one"
-        )
-    for mark, name in ((b"<kml", "area.kml"), (b"<gpx", "area.gpx")):
-        if mark in lowered[:10_000]:
-            return {name: content}
-    raise SourceFileError(f"{shown}: XML that is neither KML nor GPX; {_ASK}")
-
-
-def _read(shown: str, path: Path, driver: str, should_stop: Callable[[], bool]) -> JsonObject:
-    """What the reading process printed."""
+def _read(shown: str, path: Path, source: tuple[str, str], should_stop: Callable[[], bool]) -> JsonObject:
+    """What the reading process printed about a driver and a layer."""
+    driver, layer = source
     others = [name for name in pyogrio.list_drivers() if name != driver]
     environment = {
         name: os.environ[name] for name in ("PATH", "HOME", "LANG", "SYSTEMROOT") if name in os.environ
@@ -220,43 +178,41 @@ def _read(shown: str, path: Path, driver: str, should_stop: Callable[[], bool]) 
         "GDAL_SKIP": ",".join(others),
         "OGR_SQLITE_LOAD_EXTENSIONS": "",
         "PYTHONDONTWRITEBYTECODE": "1",
+        "ARROW_DEFAULT_MEMORY_POOL": "system",  # another would reserve more address space than it uses
         "OPENBLAS_NUM_THREADS": "1",  # each thread would take address space, which is limited
     }
-    command = [sys.executable, "-m", "geodata.geography.area_reader", str(path), driver, str(SECONDS)]
+    command = [sys.executable, "-m", "geodata.geography.area_reader", str(path), driver, layer, str(SECONDS)]
+    status, output = _output(shown, command, environment, path.parent, should_stop)
+    if status in _SIGNALS_OF_TIME:
+        raise _late(shown)
     try:
-        answer: JsonObject = json.loads(_output(shown, command, environment, path.parent, should_stop))
+        answer: JsonObject = json.loads(output)
     except ValueError:
-        raise SourceFileError(f"{shown}: cannot be read as {driver}; {_ASK} that is complete") from None
+        raise SourceFileError(
+            f"{shown}: cannot be read as {driver} (the reader ended with status {status}); try again, or {ASK} "
+            "that is complete"
+        ) from None
     return answer
 
 
 def _output(
     shown: str, command: list[str], environment: dict[str, str], folder: Path, should_stop: Callable[[], bool]
-) -> bytes:
-    """What a process prints; it is ended if it takes too long or the caller has stopped waiting."""
-    until = time.monotonic() + SECONDS
+) -> tuple[int, bytes]:
+    """Exit status and output of a process; it is ended if it takes too long or the caller has stopped waiting."""
+    until = time.monotonic() + _WAIT_S
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder
     ) as process:
         while True:
             try:
-                return process.communicate(timeout=_POLL_S)[0]
+                output = process.communicate(timeout=_POLL_S)[0]
+                return process.returncode, output
             except subprocess.TimeoutExpired:
                 if time.monotonic() > until or should_stop():
                     process.kill()
                     process.communicate()
-                    raise SourceFileError(
-                        f"{shown}: reading it took more than {SECONDS} seconds; simplify its shapes"
-                    ) from None
+                    raise _late(shown) from None
 
 
-def _is_hidden(name: str) -> bool:
-    # A Mac adds __MACOSX/._name.shp to the zips it writes.
-    folders = name.split("/")
-    return "__MACOSX" in folders or folders[-1].startswith(".")
-
-
-def _clean_name(name: str) -> str:
-    """The name of an uploaded file, made safe to show."""
-    plain = "".join(character if character.isprintable() else "�" for character in name.replace("\\", "/"))
-    return plain.rpartition("/")[2][-60:] or "the file"
+def _late(shown: str) -> SourceFileError:
+    return SourceFileError(f"{shown}: reading it took more than {SECONDS} seconds; simplify its shapes")

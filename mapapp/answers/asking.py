@@ -9,7 +9,9 @@ from itertools import pairwise
 from typing import Final
 
 import pandas
+import shapely
 
+from geodata.text import list_names
 from mapapp.answers.analyses.change import change
 from mapapp.answers.analyses.entries import ENTRIES
 from mapapp.answers.analyses.over_years import OverYears, over_years
@@ -19,9 +21,10 @@ from mapapp.answers.areas.levels import level_named
 from mapapp.answers.areas.sentence_names import SentenceNames
 from mapapp.answers.downtowns import core_place, downtown_named
 from mapapp.answers.release import Release
+from mapapp.answers.words import covered_states
 from mapapp.base import memory_limits
 from mapapp.base.result_cache import ResultCache
-from mapapp.question.area_text import Unit, area_text, parse_area, widen_area
+from mapapp.question.area_text import Shape, Unit, area_text, parse_area, widen_area
 from mapapp.question.distance_bands import EDGES_MI
 from mapapp.question.question import EVERYTHING, Question, Questions, SettledQuestion
 from mapapp.question.sentence.asked import Asked, ask_in_words
@@ -224,9 +227,30 @@ def notes_on_names(release: Release, several: Questions) -> list[str]:
     return [note for area in dict.fromkeys(named) if (note := _note_on_name(release, area))]
 
 
+def note_on_axes(release: Release, area: str) -> str:
+    """Say that an area of shapes lies elsewhere if its latitudes were given as longitudes; empty if it does not.
+
+    It is said where the shapes hold no block of the release, and would hold some with latitude and longitude exchanged.
+    """
+    if "shape:" not in area:
+        return ""
+    shapes = [step.part.polygon for step in parse_area(area) if isinstance(step.part, Shape)]
+    turned = shapely.transform(shapes, lambda places: places[:, ::-1])
+    if not shapes or (abs(shapely.bounds(turned)) > [180, 90, 180, 90]).any():
+        return ""
+    given, exchanged = (
+        release.areas.select(" ".join(str(Shape.of(shape)) for shape in parts)).blocks
+        for parts in (shapes, turned)
+    )
+    if given is None or given.size or exchanged is None or not exchanged.size:
+        return ""
+    where = list_names(covered_states(release)) or "the area of the release"
+    return f"no one works there; with latitude and longitude exchanged it would lie in {where}"
+
+
 def _note_on_name(release: Release, area: str) -> str:
     core = downtown_named(release, area)
-    return release.areas.note_on_name(area) if core is None else core.words
+    return note_on_axes(release, area) or (release.areas.note_on_name(area) if core is None else core.words)
 
 
 def steps_of(release: Release, area: str, within_mi: float | None = None) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ _AREA_FILE: Final = click.option(
     type=STORE,
     multiple=True,
     help="File of polygons, or with --within of lines, that make up an area; for paired and flow-matrix the area at "
-    "both ends. Repeatable.",
+    "both ends. FILE!LAYER is one layer, or one file of a zip. Repeatable.",
 )
 
 

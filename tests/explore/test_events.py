@@ -15,6 +15,7 @@ import shapely
 from geodata.errors import GeometryError
 from mapapp.answers import served_answers
 from mapapp.answers.analyses.entries import headline_of
+from mapapp.answers.asking import notes_on_names
 from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.explore.callbacks.choices import MAX_CHOICES, apply_choices, fit_address
@@ -27,6 +28,7 @@ from mapapp.question.address import to_query
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.area_text import Shape, part_of
 from mapapp.question.cost import MAX_PARTS
+from mapapp.question.question import Questions
 from tests.addresses import address_of, settled
 from tests.releases import ELSEWHERE, write_release
 
@@ -390,6 +392,21 @@ def test_an_uploaded_area_keeps_its_blocks_with_few_corners(release: Release) ->
     assert simple is not None
     assert whole is not None
     assert list(simple) == list(whole)
+
+
+def test_a_file_with_latitude_first_is_refused_with_where_it_would_lie(release: Release) -> None:
+    """Finds exchanged axes that become an area where no one works, and one elsewhere that is called exchanged."""
+    swapped = shapely.box(42, -71, 42.1, -70.9)
+    area = uploaded("swapped.geojson", shapely.to_geojson(swapped).encode())
+    with pytest.raises(
+        UsageError, match="no one works there; with latitude and longitude exchanged it would lie"
+    ):
+        after(address_of(), release, "open-area", area, AT_REST)
+    assert notes_on_names(release, Questions(areas=(str(Shape.of(swapped)),)))[0].startswith(
+        "no one works there"
+    )
+    elsewhere = uploaded("elsewhere.geojson", shapely.to_geojson(shapely.box(10, 50, 11, 51)).encode())
+    assert after(address_of(), release, "open-area", elsewhere, AT_REST).question.areas
 
 
 def test_polygons_of_a_file_keep_their_names(release: Release) -> None:

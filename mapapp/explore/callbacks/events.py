@@ -14,6 +14,7 @@ from shapely.geometry.base import BaseGeometry
 from geodata.errors import GeometryError
 from geodata.geography.area_files import AreaFile
 from mapapp.answers.analyses.entries import ENTRIES
+from mapapp.answers.asking import note_on_axes
 from mapapp.answers.release import Release
 from mapapp.base import watch
 from mapapp.base.errors import UsageError
@@ -375,6 +376,8 @@ def fewest_corners(release: Release, geometry: BaseGeometry, miles: float | None
     """A geometry as a step of an area, simplified to fit into an address as long as it keeps its blocks."""
     step = str(part_of(geometry, miles))
     blocks = _held(release, step)
+    if not blocks and (note := note_on_axes(release, step)):
+        raise UsageError(f"the file's area is not here: {note}")
     for tolerance in _TOLERANCES_DEG:
         watch.check()
         if len(step) <= _SHORT_STEP:

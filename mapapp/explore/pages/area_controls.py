@@ -9,7 +9,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from geodata.geography.area_files import SUFFIXES
+from geodata.geography.area_formats import SUFFIXES
 from mapapp.answers import words
 from mapapp.answers.areas.area import Area
 from mapapp.answers.areas.levels import LEVEL_LABELS
@@ -124,7 +124,8 @@ def area_controls(picks: dict[str, str]) -> Component:
                     file_choice("open-area", "Open an area file", ",".join(SUFFIXES)),
                     said("file"),
                     html.P(
-                        "GeoJSON, zipped shapefile, KML, GPX, or GeoPackage, up to 20 MiB, with a coordinate system. "
+                        "GeoJSON, zipped shapefile, GeoPackage, KML, GPX, or others, up to 20 MiB, with a coordinate "
+                        "system. "
                         "Lines in it need a distance above. To draw, use the buttons on the map.",
                         className="quiet small",
                     ),
