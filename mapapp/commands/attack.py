@@ -16,6 +16,7 @@ from mapapp.commands.options import Option, json_option, print_result, quiet_opt
 if TYPE_CHECKING:
     from engine.suppression.attack.linked_tables import LinkedTables
     from engine.suppression.attack.ordinary import Rule
+    from mapapp.analyst.attack.cell_text import Conventions
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 _RANGE: Final = re.compile(r"(\d{1,12})\.\.(\d{1,12})")
@@ -68,6 +69,35 @@ _RANGE: Final = re.compile(r"(\d{1,12})\.\.(\d{1,12})")
     metavar="FILE.csv",
     help="How many people each cell has, as a table with the same labels: no count can be larger. Repeat it for "
     "several tables, in their order.",
+)
+@click.option(
+    "--mark",
+    "marks",
+    multiple=True,
+    metavar="TEXT",
+    help="Another text of a suppressed cell, such as -. Marks that mean nothing else, such as (D), c, x, and .., are "
+    "known. Repeat it for more.",
+)
+@click.option("--zero", "zeros", multiple=True, metavar="TEXT", help="Another text of zero, such as -.")
+@click.option(
+    "--range",
+    "ranges",
+    multiple=True,
+    metavar="TEXT=LOW..HIGH",
+    help="The values that a mark stands for, such as A=1..9. Cells such as 1-9 and <5 are ranges by themselves.",
+)
+@click.option(
+    "--thousands",
+    type=click.Choice([",", ".", "'", "space"]),
+    default=None,
+    help="What separates thousands, where it could also begin a fraction, such as in 1.234.",
+)
+@click.option(
+    "--rounded",
+    default="",
+    metavar="NUMBER",
+    help="Counts and totals are each rounded to the nearest multiple of this, such as 5; random:5 if up or down "
+    "at random.",
 )
 @click.option(
     "--csv",
@@ -123,7 +153,15 @@ def attack(
     if csv_path is not None:
         refuse_existing(csv_path)
     titles = [str(path) for path in tables]
-    linked = _read_tables(tables, options["know"], options["links"], options["people_paths"])
+    conventions = _conventions(options)
+    linked = _read_tables(
+        tables, options["know"], options["links"], options["people_paths"], conventions=conventions
+    )
+    if rule is not None and conventions.has_ranges:
+        raise UsageError(
+            f"--rule {rule_text}: the tables have ranges or rounded counts, which no rule for stars explains; "
+            "leave it out"
+        )
     try:
         with show_progress(quiet=quiet) as report:
             attacks = attack_linked(linked, rule, seconds=seconds, progress=report)
@@ -134,9 +172,9 @@ def attack(
             write_attack_csv(attacks, stream)
     is_one = len(titles) == 1
     result = attack_result(attacks[0], titles[0]) if is_one else linked_result(attacks, titles)
-    print_result(
-        result, attack_lines(attacks, titles, _how_linked(linked, options["links"])), as_json=as_json
-    )
+    result["read_as"] = conventions.read_as()
+    lines = attack_lines(attacks, titles, _how_linked(linked, options["links"]))
+    print_result(result, [*conventions.lines(), *lines], as_json=as_json)
 
 
 def _rule(text: str | None, complementary: str, ties: str) -> Rule | None:
@@ -159,8 +197,25 @@ def _rule(text: str | None, complementary: str, ties: str) -> Rule | None:
     )
 
 
+def _conventions(options: dict[str, Option]) -> Conventions:
+    from mapapp.analyst.attack.cell_text import conventions_of
+
+    return conventions_of(
+        options["marks"],
+        options["zeros"],
+        options["ranges"],
+        options["thousands"] or "",
+        options["rounded"],
+    )
+
+
 def _read_tables(
-    paths: tuple[Path, ...], know: tuple[str, ...], links: tuple[str, ...], people_paths: tuple[Path, ...]
+    paths: tuple[Path, ...],
+    know: tuple[str, ...],
+    links: tuple[str, ...],
+    people_paths: tuple[Path, ...],
+    *,
+    conventions: Conventions,
 ) -> LinkedTables:
     from engine.suppression.attack.linked_tables import LinkedTables
     from mapapp.analyst.attack.labels import (
@@ -178,7 +233,7 @@ def _read_tables(
         raise UsageError(f"--people {people_paths[-1]}: give one for each table at most")
     if links and len(paths) == 1:
         raise UsageError(f"--link {links[0]!r}: a link joins two tables; give another table")
-    tables = [read_table(path) for path in paths]
+    tables = [read_table(path, conventions) for path in paths]
     for number, path in enumerate(people_paths):
         tables[number] = tables[number].add_limits(read_people(path, tables[number]))
     names = table_names(paths)

@@ -302,3 +302,32 @@ def test_the_rule_is_explained_in_a_few_steps(figure_1: Path, capsys: pytest.Cap
     out = capsys.readouterr().out
     assert "  No further cells are suppressed, so every suppressed cell is from 1 to 5.\n" in out
     assert "    The other suppressed cell is at most 5, so N, a is at least 4.\n" in out
+
+
+def test_marks_and_ranges_of_an_office_are_read_and_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Finds an option that does not reach the reader, a range that a rule takes as its star, and a silent guess."""
+    path = written(tmp_path, "x,a,b,Total\nr,(D),<5,12\ns,1-9,-,9\nTotal,14,7,21\n")
+    assert run(["attack", str(path)]) == 2
+    assert "row s, column b: - can be zero or suppressed" in capsys.readouterr().err
+    answer = result_of(capsys, path, "--mark=-")
+    assert answer["read_as"] == {
+        "(D) as suppressed": 1,
+        "- as suppressed": 1,
+        "1-9 as 1 to 9": 1,
+        "<5 as 0 to 4": 1,
+    }
+    # The first cell is 12 less 0 to 4; the third is what the column lacks, at most 6 because the fourth is 3 or more.
+    assert [list(cell["before"].values())[:2] for cell in cells_of(answer)] == [
+        [8, 12],
+        [0, 4],
+        [2, 6],
+        [3, 7],
+    ]
+    assert run(["attack", str(path), "--mark=-"]) == 0
+    assert capsys.readouterr().out.startswith(
+        "Read: (D) as suppressed (1 cell); - as suppressed (1 cell); 1-9 as"
+    )
+    assert run(["attack", str(path), "--mark=-", "--rule", "0..5"]) == 2
+    assert "ranges or rounded counts, which no rule for stars explains" in capsys.readouterr().err

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -12,24 +11,18 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine.suppression.tables_given import LARGEST, SUPPRESSED, GivenTable
+from engine.arrays import BoolArray
+from engine.suppression.tables_given import SUPPRESSED, GivenTable
+from mapapp.analyst.attack.cell_text import STAR, Conventions, printable
 from mapapp.base.errors import UsageError
 from mapapp.kinds.tables.files.grid import REMAINDER_LABEL
 
 __all__ = ["read_people", "read_table"]
 
-STAR: Final = "*"
 TOTAL_LABELS: Final = frozenset({"total", "totals", "grand total", "all", "sum"})
 MOST_CELLS: Final = 1_000_000
 MOST_STARS: Final = 20_000
 _DELIMITERS: Final = (",", ";", "\t")
-_WHOLE: Final = re.compile(
-    r"[0-9]+|[0-9]{1,3}(?P<mark>[,'’ \u00a0\u2009\u202f])[0-9]{3}(?:(?P=mark)[0-9]{3})*"
-)
-"""A point between digits is not read as a thousands separator: it could begin a fraction."""
-_MARKS: Final = re.compile(r"[^0-9]")
-_NEGATIVE: Final = re.compile(r"[-−–]\s*[0-9]|\([0-9]")
-_FRACTION: Final = re.compile(r"[0-9]*[.,][0-9]+|[0-9.]+[eE][-+]?[0-9]+")
 
 Counts = npt.NDArray[np.int64]
 
@@ -40,22 +33,29 @@ class _Labeled(NamedTuple):
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     values: Counts
+    low: Counts
+    high: Counts
+
+    @property
+    def is_range(self) -> BoolArray:
+        """Which suppressed cells have limits, bool[R, C]."""
+        return np.asarray((self.values == SUPPRESSED) & ((self.low > 0) | (self.high != SUPPRESSED)))
 
 
-def read_table(path: Path) -> GivenTable:
+def read_table(path: Path, conventions: Conventions | None = None) -> GivenTable:
     """Read a published table from a CSV file.
 
     Fields are separated by commas, semicolons, or tabs. A row and a column labeled Total (or Totals, All, Sum, Grand
-    total) are totals, at the end or at the beginning. Whole numbers may have thousands separators. A table that
-    `commutemap export` wrote as printed can have a column of what each row's suppressed cells add up to; it becomes one
-    of totals.
+    total) are totals, at the end or at the beginning. Whole numbers may have thousands separators. A cell that is a
+    range is suppressed, with limits; so is every cell of a rounded table. A table that `commutemap export` wrote as
+    printed can have a column of what each row's suppressed cells add up to; it becomes one of totals.
 
     Raises
     ------
     UsageError
         The file is no such table; the message names the row and the column.
     """
-    parsed = _add_row_totals(_read(path))
+    parsed = _add_row_totals(path, _read(path, conventions or Conventions()))
     row_total = _total(path, "row", parsed.rows)
     column_total = _total(path, "column", parsed.columns)
     rows, columns = (
@@ -64,8 +64,11 @@ def read_table(path: Path) -> GivenTable:
     )
     if len(rows) == (row_total is not None) or len(columns) == (column_total is not None):
         raise UsageError(f"{path}: the table has only totals; give at least one other row and column")
+    has_ranges, order = bool(parsed.is_range.any()), np.ix_(rows, columns)
     return GivenTable(
-        values=parsed.values[np.ix_(rows, columns)],
+        values=parsed.values[order],
+        least=parsed.low[order] if has_ranges else None,
+        most=np.where(parsed.is_range, parsed.high, SUPPRESSED)[order] if has_ranges else None,
         total_row=row_total is not None,
         total_column=column_total is not None,
         row_names=tuple(parsed.rows[row] for row in rows),
@@ -83,17 +86,18 @@ def read_people(path: Path, table: GivenTable) -> Counts:
     UsageError
         The file is no table, or lacks a row or column.
     """
-    people = _read(path)
+    people = _read(path, Conventions())
+    counts = np.where(people.values == SUPPRESSED, people.high, people.values)
     most = np.full(table.values.shape, SUPPRESSED, dtype=np.int64)
     for row, column in np.argwhere(table.interior).tolist():
         names = table.row_names[row], table.column_names[column]
         if names[0] not in people.rows or names[1] not in people.columns:
             raise UsageError(f"{path}: no {table.cell_name(row, column)}; give the labels of the table")
-        most[row, column] = people.values[people.rows.index(names[0]), people.columns.index(names[1])]
+        most[row, column] = counts[people.rows.index(names[0]), people.columns.index(names[1])]
     return most
 
 
-def _read(path: Path) -> _Labeled:
+def _read(path: Path, conventions: Conventions) -> _Labeled:
     lines, delimiter = _lines(path)
     columns = tuple(_label(path, "column", text) for text in lines[0][1:])
     rows = tuple(_label(path, "row", line[0]) for line in lines[1:])
@@ -101,34 +105,48 @@ def _read(path: Path) -> _Labeled:
         repeated = next((label for label, times in Counter(labels).items() if times > 1), None)
         if repeated is not None:
             raise UsageError(f"{path}: two {kind}s are labeled {repeated!r}; give each its own label")
-    values = np.zeros((len(rows), len(columns)), dtype=np.int64)
+    meanings = np.zeros((3, len(rows), len(columns)), dtype=np.int64)
     for row, line in enumerate(lines[1:]):
         for column, text in enumerate(line[1:]):
             place = f"row {rows[row]}, column {columns[column]}"
             # A row's only suppressed cell is its own remainder, and is not repeated there.
             known = text.strip() or (STAR if columns[column] == REMAINDER_LABEL else "")
-            values[row, column] = _count(path, place, known, delimiter)
+            try:
+                meanings[:, row, column] = conventions.meaning(known, delimiter)
+            except UsageError as error:
+                raise UsageError(f"{path}: {place}: {error}") from error
+    values, low, high = meanings
     n_stars = int(np.count_nonzero(values == SUPPRESSED))
     if n_stars > MOST_STARS:
         raise UsageError(
             f"{path}: {n_stars:,} suppressed cells; give a part of the table with {MOST_STARS:,} at most"
         )
-    return _Labeled(rows, columns, values)
+    return _Labeled(rows, columns, values, np.where(values == SUPPRESSED, low, 0), high)
 
 
-def _add_row_totals(table: _Labeled) -> _Labeled:
+def _add_row_totals(path: Path, table: _Labeled) -> _Labeled:
     """Replace a column of remainders by totals: what a row shows and its remainder; unknown if the remainder is."""
     if REMAINDER_LABEL not in table.columns:
         return table
+    if table.is_range.any():
+        raise UsageError(
+            f"{path}: a column {REMAINDER_LABEL!r} beside ranges or rounded counts; leave out that column"
+        )
     place = table.columns.index(REMAINDER_LABEL)
     cells = np.delete(table.values, place, axis=1)
     columns = table.columns[:place] + table.columns[place + 1 :]
     if any(label.casefold() in TOTAL_LABELS for label in columns):
-        return table._replace(columns=columns, values=cells)
+        return _Labeled(table.rows, columns, cells, *_limits_of(cells))
     remainder, is_star = table.values[:, place], cells == SUPPRESSED
     total = np.where(is_star, 0, cells).sum(axis=1) + np.maximum(remainder, 0)
     total = np.where(is_star.any(axis=1) & (remainder == SUPPRESSED), SUPPRESSED, total)
-    return table._replace(columns=(*columns, "Total"), values=np.column_stack([cells, total]))
+    values = np.column_stack([cells, total])
+    return _Labeled(table.rows, (*columns, "Total"), values, *_limits_of(values))
+
+
+def _limits_of(values: Counts) -> tuple[Counts, Counts]:
+    """The smallest and largest values of cells without ranges."""
+    return np.zeros_like(values), values
 
 
 def _lines(path: Path) -> tuple[list[list[str]], str]:
@@ -176,28 +194,7 @@ def _label(path: Path, kind: str, text: str) -> str:
         raise UsageError(
             f"{path}: a {kind} has no label; label rows in the first column and columns in the first row"
         )
-    return "".join(mark if mark.isprintable() else f"U+{ord(mark):04X}" for mark in label)
-
-
-def _count(path: Path, place: str, text: str, delimiter: str) -> int:
-    if text == STAR:
-        return SUPPRESSED
-    # Beside semicolons a comma could be a decimal comma.
-    if _WHOLE.fullmatch(text) and not (delimiter == ";" and "," in text):
-        number = int(_MARKS.sub("", text))
-        if number > LARGEST:
-            raise UsageError(f"{path}: {place}: {text} is too large; counts may be up to {LARGEST:,}")
-        return number
-    if not text:
-        raise UsageError(f"{path}: {place}: empty; write * for a suppressed cell and 0 for zero")
-    if _NEGATIVE.match(text):
-        raise UsageError(f"{path}: {place}: {text} is negative; give counts of at least 0")
-    if _FRACTION.fullmatch(text):
-        raise UsageError(f"{path}: {place}: {text} is not a whole number; give counts, not rates")
-    shown = "".join(mark if mark.isprintable() else f"U+{ord(mark):04X}" for mark in text[:40])
-    raise UsageError(
-        f"{path}: {place}: {shown!r} is no count; write a whole number, or * for a suppressed cell"
-    )
+    return "".join(printable(mark) for mark in label)
 
 
 def _total(path: Path, kind: str, labels: tuple[str, ...]) -> int | None:
