@@ -14,7 +14,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +60,7 @@ _NOTES: Final = {
 _TOO_MUCH: Final = f"reading it takes more than {MEMORY_BYTES >> 30} GiB of memory; simplify its shapes"
 _SAID_OF_MEMORY: Final = ("out of memory", "bad_alloc")  # by GDAL and GEOS
 
-Column = Sequence[Any] | npt.NDArray[np.object_]
+Column = Sequence[object] | npt.NDArray[np.object_]
 
 
 def read_shapes(

@@ -105,7 +105,7 @@ def test_options_say_what_is_ambiguous() -> None:
 def test_options_that_cannot_be_used_are_refused(given: dict[str, tuple[str, ...]], message: str) -> None:
     """Finds an option that is misread in silence."""
     with pytest.raises(UsageError, match=message):
-        conventions(**given)  # type: ignore[arg-type]
+        conventions(**given)  # type: ignore[arg-type]  # options of several types
 
 
 def possible_ranges(table: GivenTable, largest: int) -> list[tuple[int, int]]:
