@@ -36,6 +36,11 @@ def pytest_configure() -> None:
             signal.signal(number, usual)
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name cases of bytes by number: archives hold the time they were made at, and workers must agree on names."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` deselects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the second tier, and begin with the tests that take longest."""
