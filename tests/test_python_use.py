@@ -172,6 +172,7 @@ def test_a_release_is_made_and_measured(dataset: Path, tmp_path: Path) -> None:
     for wrong, why in (
         ({"epsilom": 1}, "option 'epsilom' does not exist; choose from preset"),
         ({"preset": "loud"}, "preset: 'loud' is not one of"),
+        ({"workplaces": "tracts"}, "--workplaces tracts: give block or tract"),  # showed blocks
     ):
         with pytest.raises(cm.UsageError, match=why):
             cm.synthesize(dataset, tmp_path / "x", **wrong)

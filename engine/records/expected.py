@@ -261,9 +261,7 @@ class _Bins:
 
 def _fit_squares(n: Floats, count: Floats, square: Floats, knee: int) -> tuple[Floats, float]:
     """Terms for one knee, and the weighted squared distance of mean squares from the fit."""
-    from scipy.optimize import (
-        nnls,
-    )  # here because it takes long to import, and errors are expected beside a draw
+    from scipy.optimize import nnls  # here because it takes long to import
 
     terms = np.stack([np.ones(count.size), count, count**2, count / (1.0 + count / knee)])
     expected, fitted = np.maximum(square, count), np.zeros(4)
@@ -272,17 +270,15 @@ def _fit_squares(n: Floats, count: Floats, square: Floats, knee: int) -> tuple[F
         fitted = nnls((terms * weight).T, square * weight)[0]
         expected = np.maximum(fitted @ terms, _LEAST_SQUARE)
     # Of errors in proportion to what is expected, which makes fits comparable.
-    return np.asarray(fitted, dtype=np.float64), float(
-        (n * np.log(np.maximum(square, 1.0) / expected) ** 2).sum()
-    )
+    distance = float((n * np.log(np.maximum(square, 1.0) / expected) ** 2).sum())
+    return np.asarray(fitted, dtype=np.float64), distance
 
 
 def _terms(model: Model, subset: tuple[int, ...], bins: _Bins, factor: int) -> ErrorTerms:
     (constant, slope, curve, small), knee = bins.fit(factor)
     empty = bins.of_empty(factor)
-    if (
-        factor > 1
-    ):  # fewer records leave more cells empty, but a real one is no worse than a count of one worker
+    if factor > 1:
+        # Fewer records leave more cells empty, but a real one is no worse than a count of one worker.
         empty = min(empty, max(constant + slope + small, 1.0))
     return ErrorTerms(
         attributes=subset,

@@ -105,8 +105,7 @@ def _features(
     parts: list[npt.NDArray[np.object_]] = []
     n_vertices = n_rings = 0
     for given, geometry, crs in _layer_features(path, driver, layer):
-        if len(names) + len(geometry) > MAX_FEATURES:
-            raise GeometryError(f"more than {MAX_FEATURES:,} features; join or leave out some")
+        _refuse_many_features(len(names) + len(geometry))
         if not len(geometry):
             continue
         features = _from_wkb(geometry, counts)
@@ -144,6 +143,11 @@ def _layer_features(path: str, driver: str, layer: str) -> Iterator[tuple[Column
         yield () if name_column is None else fields[0], geometry, crs
 
 
+def _refuse_many_features(count: int) -> None:
+    if count > MAX_FEATURES:
+        raise GeometryError(f"more than {MAX_FEATURES:,} features; join or leave out some")
+
+
 def _parquet_features(path: str) -> tuple[Column, Column, object]:
     """The geometry column of a GeoParquet file, as `_layer_features`."""
     import pyarrow
@@ -159,8 +163,7 @@ def _parquet_features(path: str) -> tuple[Column, Column, object]:
         if column.get("encoding") != "WKB":
             raise GeometryError("its shapes are not stored as WKB; save it as GeoParquet with WKB")
         size = sum(meta.row_group(number).total_byte_size for number in range(meta.num_row_groups))
-        if meta.num_rows > MAX_FEATURES:
-            raise GeometryError(f"more than {MAX_FEATURES:,} features; join or leave out some")
+        _refuse_many_features(meta.num_rows)
         if size > MAX_UNPACKED_BYTES:
             raise GeometryError(
                 f"it unpacks to more than {MAX_UNPACKED_BYTES >> 20} MiB; simplify its shapes"
@@ -183,8 +186,7 @@ def _text_features(path: str) -> tuple[Column, Column, object]:
         geometries = [_geometry_of_text(text)]
     except shapely.errors.ShapelyError:
         lines = [line for line in text.splitlines() if line.strip()]
-        if len(lines) > MAX_FEATURES:
-            raise GeometryError(f"more than {MAX_FEATURES:,} features; join or leave out some") from None
+        _refuse_many_features(len(lines))
         geometries = [_geometry_of_text(line) for line in lines]
     numbers = {int(number) for number in shapely.get_srid(geometries)}
     if len(numbers) > 1:
@@ -404,18 +406,15 @@ def main(arguments: list[str]) -> None:
             )
         except GeodataError as error:
             text = _error(str(error), is_geometry=True)
-        except MemoryError:
-            text = _error(
-                f"reading it takes more than {MEMORY_BYTES >> 30} GiB of memory; simplify its shapes"
-            )
         except (
             pyogrio.errors.DataSourceError,
             pyogrio.errors.DataLayerError,
             shapely.errors.ShapelyError,
             ValueError,
             RuntimeError,
+            MemoryError,
         ) as error:
-            is_memory = any(said in str(error) for said in _SAID_OF_MEMORY)
+            is_memory = isinstance(error, MemoryError) or any(said in str(error) for said in _SAID_OF_MEMORY)
             text = _error(_TOO_MUCH if is_memory else f"cannot be read as {driver}; save it again in full")
     sys.stdout.write(text)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from geodata.workers.schema import JOB_LABELS
+
 __all__ = ["SEGMENTS_BY", "WORKPLACES_BY", "shown_segments"]
 
 SEGMENTS_BY: Final = "segments_by"
@@ -12,10 +14,8 @@ SEGMENTS_BY: Final = "segments_by"
 WORKPLACES_BY: Final = "workplaces_by"
 """The word "tract" where workplaces are known by tract; absent where they are known by block."""
 
-_ALL: Final = ("age", "earnings", "industry")
-
 
 def shown_segments(facts: Mapping[str, object]) -> tuple[str, ...]:
     """Return those of age, earnings, and industry that a publication with these facts shows."""
     listed = facts.get(SEGMENTS_BY)
-    return _ALL if not isinstance(listed, list) else tuple(name for name in _ALL if name in listed)
+    return tuple(name for name in JOB_LABELS if not isinstance(listed, list) or name in listed)

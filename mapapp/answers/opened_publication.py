@@ -16,7 +16,7 @@ import shapely
 from geodata.json_objects import JsonObject
 from geodata.store.store import Store
 from mapapp.answers.areas.areas import Areas
-from mapapp.answers.publication import full_title
+from mapapp.answers.publication import title_of
 from mapapp.base import memory_limits
 from mapapp.base.result_cache import ResultCache
 
@@ -74,8 +74,7 @@ class OpenedPublication:
     @property
     def title(self) -> str:
         """Title for readers, with the year, and with the jobs if they are not all jobs."""
-        title = str(self.facts.get("title") or self.store.path.name)
-        return full_title(title, *(str(self.facts.get(name) or "") for name in ("year", "job_type")))
+        return title_of(self.facts, self.store.path.name)
 
     @property
     def covered_states(self) -> list[str]:

@@ -110,6 +110,12 @@ def full_title(title: str, year: str, job_type: str = "") -> str:
     return dated if jobs == _JOBS[ALL_JOBS] or jobs in title.lower() else f"{dated}, {jobs}"
 
 
+def title_of(facts: Mapping[str, object], otherwise: str) -> str:
+    """Return the title that the facts of a manifest give, with year and jobs; `otherwise` where they give none."""
+    year, job_type = (str(facts.get(name) or "") for name in ("year", "job_type"))
+    return full_title(str(facts.get("title") or otherwise), year, job_type)
+
+
 def open_publication(path: str | os.PathLike[str], *kinds: StoreKind) -> Store:
     """Open and verify a publication, for :meth:`Release.open` and :meth:`PublishedTable.open`.
 

@@ -146,38 +146,20 @@ def synthesize(
     4.0
     """
     from mapapp.commands.declared_options import setting_of
+    from mapapp.commands.synthesize import plan_or_make
     from mapapp.kinds.release.make.options import ReleaseOptions
-    from mapapp.kinds.release.make.plan import plan_synthesis
-    from mapapp.kinds.release.make.run import run_synthesis
-    from mapapp.kinds.release.make.settings import designed_choice, parameters_of
-    from mapapp.kinds.release.make.shown_margins import DatasetView, ShownMargins
 
-    setting = setting_of(ReleaseOptions, options)
-    privacy, parameters = parameters_of(Path(dataset), setting)
-    design = designed_choice(setting)
-    view = DatasetView(margins=ShownMargins.of_text(segments, workplaces), last_release=setting.prior_release)
-    if dry_run:
-        return plan_synthesis(
-            Path(dataset),
-            privacy,
-            parameters,
-            view=view,
-            design=design,
-            beside=tuple(map(Path, beside)),
-            test_key=test_key,
-            threads=threads,
-            report=silent,
-        )
-    return run_synthesis(
+    return plan_or_make(
         Path(dataset),
         Path(release),
-        privacy,
-        parameters,
-        view=view,
-        design=design,
+        setting_of(ReleaseOptions, options),
+        {"segments": segments, "workplaces": workplaces},
+        dry_run=dry_run,
         beside=tuple(map(Path, beside)),
         test_key=test_key,
-        workers=threads,
+        threads=threads,
+        scheduler=None,
+        report=silent,
     )
 
 
@@ -279,17 +261,16 @@ def lodes(
         In one line, such as that a year is not published.
     """
     from mapapp.base.paths import cache_home, data_home
-    from mapapp.commands.source_options import OPTION_VALUES, read_wanted
+    from mapapp.commands.source_options import read_wanted, usual_values
     from mapapp.kinds.published.make.lodes_years import make_years, plan_years
     from mapapp.show.files.notebook import open_release
 
-    unknown = [name for name in options if name not in OPTION_VALUES]
+    usual = {name: value for name, value in usual_values().items() if name != "refresh"}
+    unknown = [name for name in options if name not in usual]
     if unknown:
-        raise UsageError(f"option {unknown[0][:40]!r} does not exist; choose from {', '.join(OPTION_VALUES)}")
+        raise UsageError(f"option {unknown[0][:40]!r} does not exist; choose from {', '.join(usual)}")
     named = (states,) if isinstance(states, str) else tuple(states)
-    wanted = read_wanted(
-        named, (years,) if isinstance(years, int) else tuple(years), {**OPTION_VALUES, **options}
-    )
+    wanted = read_wanted(named, (years,) if isinstance(years, int) else tuple(years), usual | options)
     plan = plan_years(Path(cache) if cache else cache_home(), wanted, every=True)
     made, _ = make_years(plan, Path(output) if output else data_home() / "lodes", refresh=refresh)
     return sorted(

@@ -40,7 +40,7 @@ def justify(dataset: Path, settings: tuple[str, ...], folder: Path, as_json: boo
     from mapapp.analyst.audit.setting import chosen_parameters
     from mapapp.analyst.workbench.justification import document_markdown, justification
     from mapapp.analyst.workbench.setting import Setting
-    from mapapp.answers.publication import full_title
+    from mapapp.answers.publication import title_of
     from mapapp.base.whole_files import new_place
     from mapapp.kinds.base.public_counts import require_declared
     from mapapp.kinds.base.residents_only import open_dataset
@@ -58,12 +58,7 @@ def justify(dataset: Path, settings: tuple[str, ...], folder: Path, as_json: boo
             name: Setting(*chosen_parameters(store, options))
             for name, options in zip(names, read, strict=True)
         }
-        facts = store.manifest
-        title = full_title(
-            str(facts.get("title") or dataset.name),
-            *(str(facts.get(fact) or "") for fact in ("year", "job_type")),
-        )
-        document = justification(dataset, title, chosen, report=report)
+        document = justification(dataset, title_of(store.manifest, dataset.name), chosen, report=report)
         (place / "justification.pdf").write_bytes(document_pdf(document))
         (place / "justification.md").write_text(document_markdown(document), encoding="utf-8")
     files = [str(folder / name) for name in ("justification.pdf", "justification.md")]

@@ -92,20 +92,17 @@ def _of_persons(
     manifests: Sequence[JsonMapping], entries: Sequence[LedgerEntry]
 ) -> tuple[dict[str, object], list[str]]:
     """What is spent for a person with two jobs in each dataset or year, if one of them knows persons."""
-    from mapapp.kinds.base.persons import has_persons, sum_for_person
+    from mapapp.kinds.base.persons import EXAMPLE_JOBS, has_persons, sum_for_person
 
     if not any(map(has_persons, manifests)):
         return {}, []
     spent = [(row.epsilon, row.delta) for _, row in _list_entries(tuple(entries)) if row.has_amounts]
-    epsilon, delta = sum_for_person(spent, _EXAMPLE_JOBS)
+    epsilon, delta = sum_for_person(spent, EXAMPLE_JOBS)
     line = (
-        f"  for a person with {_EXAMPLE_JOBS} jobs in each: epsilon {float(epsilon):.6g}, delta {float(delta):.6g}; "
+        f"  for a person with {EXAMPLE_JOBS} jobs in each: epsilon {float(epsilon):.6g}, delta {float(delta):.6g}; "
         "with k jobs, k times each epsilon (persons are not matched between years, so each year adds)"
     )
-    return {"person": {"jobs": _EXAMPLE_JOBS, **_amounts(epsilon, delta)}}, [line]
-
-
-_EXAMPLE_JOBS = 2
+    return {"person": {"jobs": EXAMPLE_JOBS, **_amounts(epsilon, delta)}}, [line]
 
 
 def _check_options(

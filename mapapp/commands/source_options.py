@@ -60,24 +60,16 @@ _OPTIONS = (
 )
 
 
-OPTION_VALUES: Final = {
-    "origin_state": (),
-    "lodes": 8,
-    "job_type": "JT00",
-    "characteristics": False,
-    "segments": False,
-    "blocks": False,
-    "basemap": False,
-    "base_url": None,
-}
-"""What the options are by default, for Python."""
-
-
 def source_options(function: Function) -> Function:
     """Add the options that say which files to download."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
+
+
+def usual_values() -> Options:
+    """Return what these options are if none is given, by name."""
+    return click.command()(source_options(lambda **_: None)).make_context("", []).params
 
 
 def read_wanted(states: Sequence[str], years: Sequence[int], options: Options) -> Wanted:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from engine.garbage_collection import no_collection
 from mapapp.base.errors import UsageError
-from mapapp.base.progress import show_progress
+from mapapp.base.progress import Report, show_progress
 from mapapp.commands.declared_options import declared_options
 from mapapp.commands.options import (
     STORE,
@@ -19,6 +21,10 @@ from mapapp.commands.options import (
     quiet_option,
 )
 from mapapp.kinds.release.make.options import ReleaseOptions
+
+if TYPE_CHECKING:
+    from mapapp.kinds.release.make.plan import Plan
+    from mapapp.kinds.release.make.run import Outcome
 
 
 @click.command()
@@ -96,48 +102,76 @@ def synthesize(
       commutemap synthesize ri-2020.dataset ri-2020.release --prior-release ri-2019.release
       commutemap synthesize ri.dataset ri.release --segments none --workplaces tract
     """
-    with no_collection():
+    if not dry_run:
         from mapapp.base.memory import keep_all_freed_memory
+
+        keep_all_freed_memory()
+    with show_progress(quiet=quiet) as report:
+        made = plan_or_make(
+            dataset,
+            release,
+            setting,
+            shown,
+            dry_run=dry_run,
+            beside=beside,
+            test_key=test_key,
+            threads=threads,
+            scheduler=scheduler,
+            report=report,
+        )
+    print_result(made.to_dict(), made.lines(), as_json=as_json)
+
+
+def plan_or_make(
+    dataset: Path,
+    release: Path,
+    setting: ReleaseOptions,
+    shown: Mapping[str, str | None],
+    *,
+    dry_run: bool,
+    beside: Sequence[Path],
+    test_key: bool,
+    threads: int | None,
+    scheduler: str | None,
+    report: Report,
+) -> Plan | Outcome:
+    """Make a release, or plan it; UsageError if options do not go together. `shown` has `segments` and `workplaces`."""
+    with no_collection():
+        from mapapp.kinds.release.make.plan import plan_synthesis
         from mapapp.kinds.release.make.run import run_synthesis
         from mapapp.kinds.release.make.settings import designed_choice, parameters_of
         from mapapp.kinds.release.make.shown_margins import DatasetView, ShownMargins
 
-    view = DatasetView(margins=ShownMargins.of_text(**shown), last_release=setting.prior_release)
+    margins = ShownMargins.of_text(shown["segments"], str(shown["workplaces"]))
+    view = DatasetView(margins=margins, last_release=setting.prior_release)
     privacy, parameters = parameters_of(dataset, setting)
+    design = designed_choice(setting)
     if dry_run:
-        from mapapp.kinds.release.make.plan import plan_synthesis
-
         if scheduler is not None:
             raise UsageError("--dry-run with --scheduler: a dry run draws nothing; leave one out")
-        with show_progress(quiet=quiet) as report:
-            plan = plan_synthesis(
-                dataset,
-                privacy,
-                parameters,
-                view=view,
-                design=designed_choice(setting),
-                beside=beside,
-                test_key=test_key,
-                threads=threads,
-                report=report,
-            )
-        print_result(plan.to_dict(), plan.lines(), as_json=as_json)
-        return
-    keep_all_freed_memory()
-    with show_progress(quiet=quiet) as report:
-        outcome = run_synthesis(
+        return plan_synthesis(
             dataset,
-            release,
             privacy,
             parameters,
             view=view,
-            design=designed_choice(setting),
+            design=design,
             beside=beside,
             test_key=test_key,
-            workers=_workers(threads, scheduler),
+            threads=threads,
             report=report,
         )
-    print_result(outcome.to_dict(), outcome.lines(), as_json=as_json)
+    return run_synthesis(
+        dataset,
+        release,
+        privacy,
+        parameters,
+        view=view,
+        design=design,
+        beside=beside,
+        test_key=test_key,
+        workers=_workers(threads, scheduler),
+        report=report,
+    )
 
 
 def _workers(threads: int | None, scheduler: str | None) -> int | str | None:

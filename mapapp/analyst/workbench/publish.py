@@ -22,10 +22,10 @@ from mapapp.analyst.workbench.tune_callbacks import control_inputs
 from mapapp.answers.words import plain
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report
-from mapapp.kinds.base.certificate import are_liftable
+from mapapp.kinds.base.certificate import is_charged
 from mapapp.kinds.base.ledger import Ledger
-from mapapp.kinds.base.public_counts import reasons_of_counts
-from mapapp.kinds.base.residents_only import open_dataset, reasons_of_homes
+from mapapp.kinds.base.public_counts import reasons_of_facts
+from mapapp.kinds.base.residents_only import open_dataset
 from mapapp.kinds.release.make.run import Outcome, run_synthesis
 
 # Publishing from the workbench: what a release would spend, and making it with exactly the parameters shown.
@@ -56,7 +56,7 @@ class Spending:
     @property
     def counts(self) -> bool:
         """Whether it spends anything."""
-        return not self.reasons or are_liftable(self.reasons)
+        return is_charged(self.reasons)
 
     @property
     def fits(self) -> bool:
@@ -91,8 +91,7 @@ def spending(dataset: Path, measured: MeasuredSetting) -> Spending:
         delta=certificate["delta"],
         reasons=(
             *measured.setting.parameters.not_for_release_reasons(),
-            *reasons_of_homes(facts),
-            *reasons_of_counts(facts),
+            *reasons_of_facts(facts),
         ),
         spent=ledger.spent(),
         budget=ledger.budget(),

@@ -21,7 +21,7 @@ from mapapp.analyst.workbench.figures import Feature
 from mapapp.analyst.workbench.panels import before_cleaning, percent
 from mapapp.analyst.workbench.results import MeasuredSetting
 from mapapp.answers.areas.areas import Areas
-from mapapp.answers.publication import full_title
+from mapapp.answers.publication import title_of
 from mapapp.base.result_cache import ResultCache
 from mapapp.explore import web_app
 from mapapp.show.content import camera, map_layers, palette
@@ -57,9 +57,7 @@ class PublicGeography:
     @property
     def title(self) -> str:
         """Name of the dataset for people, with the year."""
-        manifest = self.store.manifest
-        facts = (str(manifest.get(name) or "") for name in ("year", "job_type"))
-        return full_title(str(manifest.get("title") or "dataset"), *facts)
+        return title_of(self.store.manifest, "dataset")
 
     @property
     def covered_states(self) -> list[str]:

@@ -116,6 +116,12 @@ def are_liftable(reasons: Iterable[str]) -> bool:
     return bool(listed) and set(listed) <= set(_LIFTABLE_REASONS)
 
 
+def is_charged(reasons: Iterable[str]) -> bool:
+    """Whether a publication with these reasons not to release spends what it promises: it is, or may be, published."""
+    listed = tuple(reasons)
+    return not listed or are_liftable(listed)
+
+
 def has_run_id(certificate: Certificate) -> bool:
     """Whether a certificate states the id of its run in the form of one, or has none."""
     return RUN_ID not in certificate or bool(_ID.fullmatch(str(certificate[RUN_ID])))

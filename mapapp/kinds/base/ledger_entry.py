@@ -13,7 +13,7 @@ from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
 from geodata.json_objects import JsonMapping, JsonObject
 from mapapp.base.errors import LedgerError
-from mapapp.kinds.base.certificate import RUN_ID, Certificate, are_liftable, has_run_id
+from mapapp.kinds.base.certificate import RUN_ID, Certificate, are_liftable, has_run_id, is_charged
 
 __all__ = [
     "LedgerEntry",
@@ -21,6 +21,7 @@ __all__ = [
     "Reading",
     "RecordsSpent",
     "SpentPart",
+    "amounts_in_words",
     "at_least",
     "at_most",
     "budget_fact",
@@ -30,6 +31,7 @@ __all__ = [
     "promised_amounts",
     "release_entry",
     "require_within_budget",
+    "running_total",
     "sum_readings",
     "sum_spent",
     "withdrawals",
@@ -353,8 +355,7 @@ def release_entry(
     LedgerError
         An amount is missing or negative, or the release promises nothing and no reason says so.
     """
-    for_release, liftable = not reasons, are_liftable(reasons)
-    counts = for_release or liftable
+    counts = is_charged(reasons)
     is_private = epsilon is not None or delta is not None
     if counts and not is_private:
         raise LedgerError(f"release {release!r} promises nothing: no budget allows that")
@@ -363,8 +364,8 @@ def release_entry(
         epsilon=exact_amount(epsilon, "epsilon") if counts else Fraction(0),
         delta=exact_amount(delta, "delta") if counts else Fraction(0),
         release=release,
-        for_release=for_release,
-        liftable=liftable,
+        for_release=not reasons,
+        liftable=are_liftable(reasons),
         reasons=reasons,
         written_at=written_at,
         is_private=is_private,
@@ -411,6 +412,16 @@ def known_publications(entries: Sequence[LedgerEntry]) -> list[LedgerEntry]:
         for place, entry in enumerate(entries)
         if entry.kind in PUBLICATIONS and entry.counts and place not in unseen
     ]
+
+
+def amounts_in_words(pair: tuple[Fraction, Fraction]) -> str:
+    """Return an epsilon and a delta for a person, rounded up."""
+    return f"epsilon {at_least(pair[0])}, delta {at_least(pair[1])}"
+
+
+def running_total(spent: tuple[Fraction, Fraction]) -> str:
+    """Return what all publications of a dataset have spent, as a line for a person."""
+    return f"  ledger           all publications of this dataset: {amounts_in_words(spent)}"
 
 
 def sum_spent(entries: Sequence[LedgerEntry]) -> tuple[Fraction, Fraction]:

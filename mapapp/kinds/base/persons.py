@@ -19,11 +19,12 @@ from geodata.json_objects import JsonMapping
 from geodata.workers.schema import PERSONS
 from mapapp.answers.claims import Amounts, ExactNumber, PersonClaim
 
-__all__ = ["has_persons", "job_person_claim", "person_amounts", "sum_for_person"]
+__all__ = ["EXAMPLE_JOBS", "has_persons", "job_person_claim", "person_amounts", "sum_for_person"]
 
 _UPWARD: Final = Context(prec=6, rounding=ROUND_CEILING)
 _MARGIN: Final = 1e-9  # more than floats err by
-_EXAMPLE_JOBS: Final = 2
+EXAMPLE_JOBS: Final = 2
+"""Jobs of the person for whom a promise is worked out as an example."""
 
 
 def has_persons(facts: JsonMapping) -> bool:
@@ -52,10 +53,10 @@ def sum_for_person(amounts: Iterable[tuple[Fraction, Fraction]], jobs: int) -> t
 
 def job_person_claim(epsilon: Fraction, delta: Fraction) -> PersonClaim:
     """What a release that keeps all jobs of a person promises the person, with two jobs for an example."""
-    of_two = person_amounts(epsilon, delta, _EXAMPLE_JOBS)
+    of_two = person_amounts(epsilon, delta, EXAMPLE_JOBS)
     chance = "and the same delta, 0" if not delta else "and k·e^((k−1)·epsilon) times this delta"
     return PersonClaim(
-        jobs=_EXAMPLE_JOBS,
+        jobs=EXAMPLE_JOBS,
         amounts=Amounts(epsilon=ExactNumber.of(of_two[0]), delta=ExactNumber.of(of_two[1])),
         in_words="The unit is one job. No job of a person is left out, so a person with k jobs is promised k times "
         f"this epsilon, {chance}: epsilon {float(of_two[0]):g} and delta {float(of_two[1]):g} with two jobs. Persons "

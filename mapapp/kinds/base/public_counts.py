@@ -11,8 +11,9 @@ from geodata.store.public_counts import COUNTS_ARE_PUBLIC
 from geodata.store.store import Store
 from mapapp.base.errors import UsageError
 from mapapp.kinds.base.certificate import UNDECLARED_COUNTS_REASON
+from mapapp.kinds.base.residents_only import reasons_of_homes
 
-__all__ = ["reasons_of_counts", "require_declared"]
+__all__ = ["reasons_of_counts", "reasons_of_facts", "require_declared"]
 
 
 def require_declared(dataset: Store) -> None:
@@ -33,3 +34,8 @@ def reasons_of_counts(facts: Mapping[str, object]) -> list[str]:
         Of a manifest. Records do not show these numbers.
     """
     return [UNDECLARED_COUNTS_REASON] if facts.get(COUNTS_ARE_PUBLIC, "") is None else []
+
+
+def reasons_of_facts(facts: Mapping[str, object]) -> list[str]:
+    """Return every reason that the facts of a manifest give against a release or table, which shows these numbers."""
+    return [*reasons_of_homes(facts), *reasons_of_counts(facts)]

@@ -34,7 +34,7 @@ from mapapp.base.progress import Report, silent
 from mapapp.kinds.base.certificate import TEST_KEY_REASON, keyed_file_hash, new_run_id
 from mapapp.kinds.base.geography import copy_public_tables
 from mapapp.kinds.base.ledger import Ledger
-from mapapp.kinds.base.ledger_entry import LedgerEntry, at_least, promised_amounts
+from mapapp.kinds.base.ledger_entry import LedgerEntry, promised_amounts, running_total
 from mapapp.kinds.base.overlapping_publications import confidential_hashes, publications_beside
 from mapapp.kinds.base.private_files import PARTS, parts_folder
 from mapapp.kinds.base.residents_only import open_dataset, reasons_of_homes
@@ -216,8 +216,7 @@ class RecordsOutcome:
             f"  status           {self.certificate['status']}",
             f"  records digest   {self.digest}",
             f"                   {PUBLISH_DIGEST_NOTE}",
-            f"  ledger           all publications of this dataset: epsilon {at_least(self.spent[0])}, delta "
-            f"{at_least(self.spent[1])}, one worker replaced",
+            f"{running_total(self.spent)}, one worker replaced",
         ]
 
 

@@ -49,7 +49,7 @@ from mapapp.kinds.base.certificate_comparison import compare_again
 from mapapp.kinds.base.geography import Geography, Ints
 from mapapp.kinds.base.inputs import Inputs
 from mapapp.kinds.base.overlapping_publications import check_beside
-from mapapp.kinds.base.public_counts import reasons_of_counts
+from mapapp.kinds.base.public_counts import reasons_of_facts
 from mapapp.kinds.base.publication_check import (
     check_facts,
     check_files,
@@ -57,7 +57,6 @@ from mapapp.kinds.base.publication_check import (
     check_publication,
     check_sizes,
 )
-from mapapp.kinds.base.residents_only import reasons_of_homes
 from mapapp.kinds.base.row_checks import (
     JobsCheck,
     KeyCheck,
@@ -353,8 +352,7 @@ def _check_again(
         confidential_inputs=stated.confidential_inputs,
         reasons=(
             *([TEST_KEY_REASON] if TEST_KEY_REASON in stated.status_reasons else []),
-            *reasons_of_homes(source.store.manifest),
-            *reasons_of_counts(source.store.manifest),
+            *reasons_of_facts(source.store.manifest),
         ),
         design=stated.made_from.design or None,
         versions=stated.versions,

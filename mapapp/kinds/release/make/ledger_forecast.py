@@ -9,10 +9,10 @@ from pathlib import Path
 
 from geodata.store.store import Store
 from mapapp.base.errors import LedgerError, UsageError
-from mapapp.kinds.base.certificate import FOR_RELEASE, Certificate, are_liftable
+from mapapp.kinds.base.certificate import Certificate
 from mapapp.kinds.base.ledger import Ledger
 from mapapp.kinds.base.ledger_entry import (
-    at_least,
+    amounts_in_words,
     at_most,
     promised_amounts,
     release_entry,
@@ -21,7 +21,7 @@ from mapapp.kinds.base.ledger_entry import (
 )
 from mapapp.kinds.base.overlapping_publications import publications_beside
 
-__all__ = ["LedgerForecast", "ledger_forecast", "running_total"]
+__all__ = ["LedgerForecast", "ledger_forecast"]
 
 _NAME = "RELEASE"
 
@@ -64,14 +64,14 @@ class LedgerForecast:
         if self.refusal:
             return f"would be refused: {self.refusal}"
         if not any(self.more):
-            return f"would spend nothing; {_amounts(self.spent)} spent so far"
+            return f"would spend nothing; {amounts_in_words(self.spent)} spent so far"
         after = (self.spent[0] + self.more[0], self.spent[1] + self.more[1])
         if self.budget is None:
             left = "no budget is set"
         else:
             rest = (self.budget[0] - after[0], self.budget[1] - after[1])
-            left = f"of {_amounts(self.budget)}; left epsilon {at_most(rest[0])}, delta {at_most(rest[1])}"
-        return f"would be at {_amounts(after)} with this release ({left})"
+            left = f"of {amounts_in_words(self.budget)}; left epsilon {at_most(rest[0])}, delta {at_most(rest[1])}"
+        return f"would be at {amounts_in_words(after)} with this release ({left})"
 
 
 def ledger_forecast(dataset: Store, certificate: Certificate, beside: Sequence[Path]) -> LedgerForecast:
@@ -84,11 +84,10 @@ def ledger_forecast(dataset: Store, certificate: Certificate, beside: Sequence[P
     """
     entries = Ledger(dataset.path).entries()
     entry = release_entry(**promised_amounts(certificate), release=_NAME)
-    counts = certificate["status"] == FOR_RELEASE or are_liftable(certificate["status_reasons"])
     refusal = ""
     try:
-        publications_beside(dataset, "release", entries if counts else (), beside)
-        if counts:
+        publications_beside(dataset, "release", entries if entry.counts else (), beside)
+        if entry.counts:
             require_within_budget(entries, entry)
     except (LedgerError, UsageError) as error:
         refusal = str(error)
@@ -99,12 +98,3 @@ def ledger_forecast(dataset: Store, certificate: Certificate, beside: Sequence[P
         spent=sum_spent(entries),
         budget=(entries[0].epsilon, entries[0].delta) if has_budget else None,
     )
-
-
-def running_total(spent: tuple[Fraction, Fraction]) -> str:
-    """What all publications of a dataset have spent, as a line for a person."""
-    return f"  ledger           all publications of this dataset: {_amounts(spent)}"
-
-
-def _amounts(pair: tuple[Fraction, Fraction]) -> str:
-    return f"epsilon {at_least(pair[0])}, delta {at_least(pair[1])}"

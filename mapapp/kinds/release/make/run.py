@@ -19,22 +19,22 @@ from mapapp.answers.claims import as_json
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.base.certificate import (
-    FOR_RELEASE,
     RUN_ID,
     TEST_KEY_REASON,
     Certificate,
     are_liftable,
+    is_charged,
     new_run_id,
 )
 from mapapp.kinds.base.geography import Workplaces, copy_public_tables, read_geography, read_workplaces
 from mapapp.kinds.base.ledger import Ledger
-from mapapp.kinds.base.ledger_entry import LedgerEntry, promised_amounts
+from mapapp.kinds.base.ledger_entry import LedgerEntry, promised_amounts, running_total
 from mapapp.kinds.base.overlapping_publications import (
     beside_in_words,
     confidential_hashes,
     publications_beside,
 )
-from mapapp.kinds.base.public_counts import reasons_of_counts
+from mapapp.kinds.base.public_counts import reasons_of_facts
 from mapapp.kinds.base.residents_only import open_dataset, reasons_of_homes
 from mapapp.kinds.cluster.client import cluster_client
 from mapapp.kinds.cluster.dask_types import Client
@@ -45,7 +45,6 @@ from mapapp.kinds.release.choose.public_part import public_part_of
 from mapapp.kinds.release.choose.setting_choice import Choice, choose_setting, design_lines
 from mapapp.kinds.release.make.batch import BatchRunner, Columns, SynthesisSource, ThreadRunner, source_of
 from mapapp.kinds.release.make.last_release import add_last_release, last_release_lines
-from mapapp.kinds.release.make.ledger_forecast import running_total
 from mapapp.kinds.release.make.marginal_segments import add_joint_segments, assigns_from_margins
 from mapapp.kinds.release.make.prior import FittedDecays, fit_decay
 from mapapp.kinds.release.make.promise import CertifiedBatch, make_certificate
@@ -367,8 +366,7 @@ def claimed_certificate(
         confidential_inputs=confidential_hashes(dataset),
         reasons=(
             *([TEST_KEY_REASON] if is_test else []),
-            *reasons_of_homes(dataset.manifest),
-            *reasons_of_counts(dataset.manifest),
+            *reasons_of_facts(dataset.manifest),
         ),
         design=design,
     )
@@ -384,8 +382,8 @@ def _claim_beside(
     dataset: Store, certificate: Certificate, entries: tuple[LedgerEntry, ...], given: Sequence[Path]
 ) -> JsonObject:
     """Claims about publications beside the release; UsageError if the ledger has one that was not given."""
-    counts = certificate["status"] == FOR_RELEASE or are_liftable(certificate["status_reasons"])
-    beside = publications_beside(dataset, "release", entries if counts else (), given)
+    known = entries if is_charged(certificate["status_reasons"]) else ()
+    beside = publications_beside(dataset, "release", known, given)
     return {"beside": as_json(beside), "beside_in_words": beside_in_words(beside, "release")}
 
 

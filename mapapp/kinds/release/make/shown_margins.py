@@ -70,8 +70,10 @@ class ShownMargins:
         Raises
         ------
         UsageError
-            A name is not age, earnings, or industry, or is given twice.
+            A name is not age, earnings, or industry, or is given twice; or workplaces are no such unit.
         """
+        if workplaces not in get_args(WorkplaceUnit):  # a misspelled "tract" must not show blocks
+            raise UsageError(f"--workplaces {workplaces}: give block or tract")
         unit: WorkplaceUnit = "tract" if workplaces == "tract" else "block"
         if segments is None:
             return cls(workplaces=unit)

@@ -36,7 +36,7 @@ from mapapp.answers.tables.certificate import (
 from mapapp.kinds.base.certificate import UNREADABLE, CertificateCheck
 from mapapp.kinds.base.certificate_comparison import compare_again
 from mapapp.kinds.base.overlapping_publications import check_beside
-from mapapp.kinds.base.public_counts import reasons_of_counts
+from mapapp.kinds.base.public_counts import reasons_of_facts
 from mapapp.kinds.base.publication_check import (
     check_facts,
     check_files,
@@ -45,7 +45,6 @@ from mapapp.kinds.base.publication_check import (
     check_schema,
     check_sizes,
 )
-from mapapp.kinds.base.residents_only import reasons_of_homes
 from mapapp.kinds.tables.make.certificate import TEST_KEY_REASON, Promise, make_table_certificate
 from mapapp.kinds.tables.make.counts import Ground, read_ground
 from mapapp.kinds.tables.make.decide import (
@@ -318,8 +317,7 @@ def _check_claims(
         prior=stated.prior,
         reasons=[
             *([TEST_KEY_REASON] if TEST_KEY_REASON in stated.status_reasons else []),
-            *reasons_of_homes(table.manifest),
-            *reasons_of_counts(table.manifest),
+            *reasons_of_facts(table.manifest),
         ],
         confidential_inputs=as_json(stated.confidential_inputs),
         beside=stated.beside,

@@ -32,13 +32,13 @@ from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_pu
 from mapapp.answers.tables.certificate import Decide
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report, silent
-from mapapp.kinds.base.certificate import are_liftable, new_run_id
+from mapapp.kinds.base.certificate import is_charged, new_run_id
 from mapapp.kinds.base.geography import copy_public_tables
 from mapapp.kinds.base.ledger import Ledger
 from mapapp.kinds.base.ledger_entry import LedgerEntry, LedgerError
 from mapapp.kinds.base.overlapping_publications import confidential_hashes, publications_beside
-from mapapp.kinds.base.public_counts import reasons_of_counts
-from mapapp.kinds.base.residents_only import open_dataset, reasons_of_homes
+from mapapp.kinds.base.public_counts import reasons_of_facts
+from mapapp.kinds.base.residents_only import open_dataset
 from mapapp.kinds.tables.make.certificate import TEST_KEY_REASON, Promise, make_table_certificate
 from mapapp.kinds.tables.make.counts import Ground, count_people, count_values, read_ground
 from mapapp.kinds.tables.make.decide import Rule, require_decidable
@@ -181,11 +181,7 @@ def make_table(
         for nodes in forest.trees:
             require_decidable(nodes, rule)
         _refuse_hopeless(forest, choice, report)
-        reasons = [
-            *([TEST_KEY_REASON] if choice.test_key else []),
-            *reasons_of_homes(dataset.manifest),
-            *reasons_of_counts(dataset.manifest),
-        ]
+        reasons = [*([TEST_KEY_REASON] if choice.test_key else []), *reasons_of_facts(dataset.manifest)]
         run_id = new_run_id(is_test=choice.test_key)
         beside = _enter(dataset, table_path, choice, reasons, run_id, entered)
         counted = [_values_of(dataset, nodes.plan, report) for nodes in forest.trees]
@@ -341,8 +337,9 @@ def _enter(
     ledger, beside = Ledger(dataset.path), list[BesideClaim]()
 
     def others(entries: tuple[LedgerEntry, ...]) -> tuple[str, ...]:
-        counts = not reasons or are_liftable(reasons)
-        beside[:] = publications_beside(dataset, "table", entries if counts else (), choice.beside)
+        beside[:] = publications_beside(
+            dataset, "table", entries if is_charged(reasons) else (), choice.beside
+        )
         return tuple(claim.digest or claim.name for claim in beside)
 
     others(ledger.entries())  # a table that is refused must not create a ledger

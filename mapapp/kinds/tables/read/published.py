@@ -18,7 +18,7 @@ from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
 from geodata.store.store import Store, store_digest
 from mapapp.answers.areas.areas import open_areas
-from mapapp.answers.publication import CERTIFICATE, full_title, open_publication
+from mapapp.answers.publication import CERTIFICATE, open_publication, title_of
 from mapapp.answers.tables.certificate import (
     Counted,
     FlowsClaim,
@@ -221,8 +221,7 @@ class PublishedTable:
     @property
     def title(self) -> str:
         """Title of the publication for readers, with the year."""
-        job_type = str(self.facts.get("job_type") or "")
-        return full_title(str(self.facts.get("title") or self.store.path.name), self.year, job_type)
+        return title_of(self.facts, self.store.path.name)
 
     @property
     def year(self) -> str:
