@@ -15,7 +15,6 @@ from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds, View
 from mapapp.show.content import camera, chosen_areas, map_layers
 from mapapp.show.content.colored_units import colored_units
-from mapapp.show.content.dot_map import can_move
 from mapapp.show.content.map_captions import map_caption
 from mapapp.show.content.map_content import MapContent
 from mapapp.show.content.map_legends import map_legend
@@ -274,7 +273,7 @@ def dots_url(prefix: str, content: MapContent) -> str:
 
 def _morning(prefix: str, content: MapContent) -> dict[str, object] | None:
     """Where the page's script finds the workers who move, and whether the slider is open; None without dots."""
-    if content.kind != "points" or not can_move(content.question):
+    if not content.has_morning:
         return None
     place = f"{content.release.slug}/{content.release.version}.json"
     return {"url": f"{prefix}{MORNING_PATH}{place}{_query_of_dots(content)}", "is_open": content.view.morning}
