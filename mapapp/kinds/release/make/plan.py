@@ -48,6 +48,7 @@ from mapapp.kinds.release.choose.setting_choice import (
 from mapapp.kinds.release.make.batch import ThreadRunner
 from mapapp.kinds.release.make.certified_weights import certify_weights
 from mapapp.kinds.release.make.ledger_forecast import LedgerForecast, ledger_forecast
+from mapapp.kinds.release.make.margin_options import WHOLE_DATASET, DatasetView
 from mapapp.kinds.release.make.run import (
     ReleaseSizes,
     claimed_certificate,
@@ -55,7 +56,6 @@ from mapapp.kinds.release.make.run import (
     promise_line,
     status_lines,
 )
-from mapapp.kinds.release.make.shown_margins import WHOLE_DATASET, DatasetView
 from mapapp.kinds.release.make.support import build_support
 
 # The measures that a planner understands, to be expected of a setting: from public data alone.
@@ -75,7 +75,7 @@ Without this, cleaning would look perfect, because it takes noise out by the sam
 """
 _CONFIDENTIAL: Final = (
     "CONFIDENTIAL: all of this follows from numbers of jobs that nobody has declared public "
-    "(import --workers with --counts-are-public)"
+    "(commutemap declare DATASET --counts-are-public)"
 )
 _PLACING: Final = 20102  # any number: the same blocks in every run
 
