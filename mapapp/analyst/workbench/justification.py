@@ -37,9 +37,10 @@ _PUBLIC: Final = (
     "ledger. None of them depends on where any worker lives."
 )
 _EXPECTED: Final = (
-    "Homes were simulated from public data, and each setting drew synthetic homes in their place, once. The table says "
-    "how far these are from the simulated ones. Flows are by the count that a reader sees; ± is the root mean squared "
-    "error. Simulated homes are more scattered than real ones, so small flows may come out better in a release."
+    "Homes were simulated from public data, and each setting drew synthetic homes in their place, once. Errors of "
+    "inflow and of flows are those that the pages of such a release would state: root mean squared errors, by the "
+    "formula that makes each ±. Flows are by the count that a reader sees. The ten largest home tracts are compared "
+    "with the simulated ones."
 )
 _CAUTION: Final = (
     "The promise of a release holds for settings chosen without looking at the confidential homes. This document does "
