@@ -191,15 +191,15 @@ class Structure:
         return self.cells[child].n_possible
 
     def covers(self, attributes: Sequence[int]) -> bool:
-        """Whether one table of the model holds all of these attributes, each by its own values.
+        """Whether the model draws these attributes together, each by its own values.
 
-        If not, counts by their combination rest on the assumption that they are independent given their parents.
+        The table of the last one must hold the others, and these must be drawn together as well: two attributes that
+        only meet as parents of a third are drawn apart. If they are not drawn together, counts by their combination
+        rest on the assumption that they are independent given their parents.
         """
-        wanted = set(attributes)
-        return len(wanted) == 1 or any(
-            wanted <= {child, *(p for p, b in zip(parents, buckets, strict=True) if b is None)}
-            for child, (parents, buckets) in enumerate(zip(self.parents, self.buckets, strict=True))
-        )
+        *others, last = sorted(set(attributes))
+        by_value = {p for p, b in zip(self.parents[last], self.buckets[last], strict=True) if b is None}
+        return not others or (by_value.issuperset(others) and self.covers(others))
 
 
 def _check_parents(

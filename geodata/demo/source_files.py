@@ -18,8 +18,9 @@ import pandas
 from geodata.demo.characteristics_files import write_characteristics
 from geodata.progress import Progress, silent
 from geodata.store.atomic_writes import write_beside
+from geodata.store.schema import JOB_LABELS
 from geodata.store.store import Store, refuse_existing
-from geodata.workers.schema import JOB_LABELS, WorkerSchema
+from geodata.workers.schema import WorkerSchema
 
 __all__ = [
     "CHARACTERISTICS_FOLDER",

@@ -42,6 +42,12 @@ _Code = TypeVar("_Code", int, "npt.NDArray[np.int64]", "npt.NDArray[np.int8]", "
 AGE_BANDS = ("29 or younger", "30 to 54", "55 or older")
 EARNINGS_BANDS = ("$1,250 a month or less", "$1,251 to $3,333 a month", "More than $3,333 a month")
 INDUSTRY_GROUPS = ("Goods producing", "Trade, transportation and utilities", "All other services")
+JOB_LABELS: dict[str, tuple[str, str, str]] = {
+    "age": AGE_BANDS,
+    "earnings": EARNINGS_BANDS,
+    "industry": INDUSTRY_GROUPS,
+}
+"""The three attributes of every job, and the labels of their codes 1 to 3."""
 N_SEGMENTS = 27
 COMMUTE_EDGES_MI = (1, 4, 10, 25, 100, 500)
 """Ends of the distance bands of worker records, miles; the last band has no end."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from geodata.workers.schema import JOB_LABELS
+from geodata.store.schema import JOB_LABELS
 
 __all__ = ["SEGMENTS_BY", "WORKPLACES_BY", "shown_segments"]
 

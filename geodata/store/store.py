@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -24,7 +23,7 @@ import pandas
 import pyarrow.parquet
 
 from geodata.errors import StoreError
-from geodata.json_objects import JsonObject
+from geodata.json_objects import JsonObject, document_text
 from geodata.store.atomic_writes import Partial, name_failed_place, refuse_taken, write_beside
 from geodata.store.manifest import MANIFEST, read_manifest_state
 from geodata.store.regular_files import FileState, read_identity, read_object, read_state, require_regular
@@ -405,9 +404,8 @@ class StoreWriter:
 
     def document(self, name: str, content: Mapping[str, object]) -> None:
         """Write a JSON document, such as `certificate.json`."""
-        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         with self._file(name) as file:
-            file.write_text(text, encoding="utf-8")
+            file.write_text(document_text(content), encoding="utf-8")
 
     def facts(self, **facts: object) -> None:
         """Add facts to the manifest: title, year, vintage, sources, layers, coverage and so on.

@@ -14,8 +14,9 @@ from typing import Final, Literal, NoReturn, TypeAlias, TypeVar
 from geodata.errors import GeodataError, SourceFileError
 from geodata.geography.elsewhere import states
 from geodata.json_objects import JsonObject
+from geodata.store.schema import JOB_LABELS
 from geodata.text import parse_toml
-from geodata.workers.schema import JOB_LABELS, Attribute, Never, WorkerSchema, usual_parents
+from geodata.workers.schema import Attribute, Never, WorkerSchema, usual_parents
 
 PlaceUnit = Literal["block", "tract"]
 DIGITS: Final[dict[PlaceUnit, int]] = {"block": 15, "tract": 11}

@@ -9,21 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, TypeAlias
 
 from geodata.errors import GeodataError, StoreError
 from geodata.json_objects import JsonMapping, JsonObject
-from geodata.store.schema import AGE_BANDS, BOUNDS, EARNINGS_BANDS, INDEX_OF, INDUSTRY_GROUPS
+from geodata.store.schema import BOUNDS, INDEX_OF, JOB_LABELS
 from geodata.workers.persons import JOB_NUMBER, MOST_JOBS
-
-JobAttribute = Literal["age", "earnings", "industry"]
-
-JOB_LABELS: Final[dict[JobAttribute, tuple[str, str, str]]] = {
-    "age": AGE_BANDS,
-    "earnings": EARNINGS_BANDS,
-    "industry": INDUSTRY_GROUPS,
-}
-"""The three attributes of every job, and the labels of their codes 1 to 3."""
 
 STANDARD_PARENTS: Final[dict[str, tuple[str, ...]]] = {
     "work_puma": (),
@@ -315,7 +306,7 @@ def _require_texts_once(name: str, what: str, texts: tuple[str, ...]) -> None:
 
 
 def _check_derived(attribute: Attribute, derived: str, groups: tuple[int, ...]) -> None:
-    if derived not in get_args(JobAttribute):
+    if derived not in JOB_LABELS:
         raise GeodataError(
             f"attribute {attribute.name!r} derives {derived!r}, but only {', '.join(JOB_LABELS)} can be derived"
         )

@@ -68,6 +68,7 @@ COMMANDS = CommandTable(
         "demo",
         "fetch",
         "import",
+        "declare",
         "synthesize",
         "table",
         "records",

@@ -12,6 +12,7 @@ import click
 from mapapp.base.errors import UsageError
 from mapapp.commands.options import STORE, Function, config_option_named
 from mapapp.kinds.base.option import Option, bind_options, list_declared
+from mapapp.kinds.release.make.margin_options import MARGIN_OPTIONS, ShownMargins
 from mapapp.kinds.release.make.options import PRESETS, RELEASE_OPTIONS, ReleaseOptions
 
 __all__ = ["axis_value", "declared_options", "read_setting", "setting_of"]
@@ -118,9 +119,15 @@ def read_setting(spec: str) -> ReleaseOptions:
             "`synthesize`"
         )
     command = click.Command("synthesize", params=[])
-    for add in (config_option_named("--setting"), *map(_click_option, RELEASE_OPTIONS.values())):
+    options = (*RELEASE_OPTIONS.values(), *MARGIN_OPTIONS.values())
+    for add in (config_option_named("--setting"), *map(_click_option, options)):
         command = add(command)
     with command.make_context("synthesize", arguments) as context:
+        if not bind_options(ShownMargins, context.params)().is_whole:
+            raise UsageError(
+                f"{spec}: segments and workplaces are not part of a setting; leave them out of the file, and give "
+                "them as options of a command that has them"
+            )
         return bind_options(ReleaseOptions, context.params)()
 
 

@@ -146,19 +146,21 @@ def synthesize(
     4.0
     """
     from mapapp.commands.declared_options import setting_of
-    from mapapp.commands.synthesize import plan_or_make
+    from mapapp.commands.synthesize import Running, plan_or_make
+    from mapapp.kinds.release.make.margin_options import ShownMargins
     from mapapp.kinds.release.make.options import ReleaseOptions
+
+    shown = {"workplaces": workplaces} | ({} if segments is None else {"segments": segments})
 
     return plan_or_make(
         Path(dataset),
         Path(release),
         setting_of(ReleaseOptions, options),
-        {"segments": segments, "workplaces": workplaces},
+        setting_of(ShownMargins, shown),
         dry_run=dry_run,
         beside=tuple(map(Path, beside)),
         test_key=test_key,
-        threads=threads,
-        scheduler=None,
+        running=Running(threads=threads),
         report=silent,
     )
 

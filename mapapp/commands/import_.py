@@ -427,8 +427,8 @@ def _undeclared_lines(facts: JsonObject) -> list[str]:
         return []
     return [
         "  counts    no release of this dataset is for release, because a release shows numbers of jobs at workplaces "
-        "exactly, and they are confidential. If they have been published, import again with --counts-are-public. "
-        "Records do not show them"
+        "exactly, and they are confidential. If they are published, say so: commutemap declare DATASET "
+        "--counts-are-public REFERENCE. Records do not show them"
     ]
 
 

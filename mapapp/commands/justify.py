@@ -8,8 +8,9 @@ import click
 
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import show_progress
-from mapapp.commands.declared_options import read_setting
+from mapapp.commands.declared_options import declared_options, read_setting
 from mapapp.commands.options import STORE, json_option, print_result, quiet_option
+from mapapp.kinds.release.make.margin_options import ShownMargins
 
 
 @click.command()
@@ -23,9 +24,12 @@ from mapapp.commands.options import STORE, json_option, print_result, quiet_opti
     required=True,
     help="New folder for justification.pdf and justification.md.",
 )
+@declared_options(margins=ShownMargins)
 @json_option
 @quiet_option
-def justify(dataset: Path, settings: tuple[str, ...], folder: Path, as_json: bool, quiet: bool) -> None:
+def justify(
+    dataset: Path, settings: tuple[str, ...], folder: Path, margins: ShownMargins, as_json: bool, quiet: bool
+) -> None:
     """Write what a board needs to decide on a release of DATASET: settings side by side, from public numbers alone.
 
     A SETTING is a preset of "synthesize", or a TOML file of its options. The document says what each one promises in
@@ -36,6 +40,7 @@ def justify(dataset: Path, settings: tuple[str, ...], folder: Path, as_json: boo
     Examples:
       commutemap justify ri.dataset recommended onthemap-v3 -o board/
       commutemap justify ri.dataset recommended strict.toml -o board/
+      commutemap justify ri.dataset recommended -o board/ --segments age --workplaces tract
     """
     from mapapp.analyst.audit.setting import chosen_parameters
     from mapapp.analyst.workbench.justification import document_markdown, justification
@@ -44,6 +49,7 @@ def justify(dataset: Path, settings: tuple[str, ...], folder: Path, as_json: boo
     from mapapp.base.whole_files import new_place
     from mapapp.kinds.base.public_counts import require_declared
     from mapapp.kinds.base.residents_only import open_dataset
+    from mapapp.kinds.release.make.shown_margins import add_shown_margins
     from mapapp.show.reports.pdf import document_pdf
 
     names = [Path(setting).stem for setting in settings]
@@ -54,11 +60,13 @@ def justify(dataset: Path, settings: tuple[str, ...], folder: Path, as_json: boo
         report("reading the dataset", 0, 0)
         store = open_dataset(dataset)
         require_declared(store)
+        shown = add_shown_margins(store, margins)
         chosen = {
-            name: Setting(*chosen_parameters(store, options))
+            name: Setting(*chosen_parameters(shown, options))
             for name, options in zip(names, read, strict=True)
         }
-        document = justification(dataset, title_of(store.manifest, dataset.name), chosen, report=report)
+        title = title_of(store.manifest, dataset.name)
+        document = justification(dataset, title, chosen, margins=margins, report=report)
         (place / "justification.pdf").write_bytes(document_pdf(document))
         (place / "justification.md").write_text(document_markdown(document), encoding="utf-8")
     files = [str(folder / name) for name in ("justification.pdf", "justification.md")]

@@ -23,6 +23,7 @@ from mapapp.commands.options import (
 )
 from mapapp.kinds.base.option import Option
 from mapapp.kinds.records.make.choice import RECORD_OPTIONS, SWEPT_OF_RECORDS, Choice
+from mapapp.kinds.release.make.margin_options import MARGIN_OPTIONS, ShownMargins
 from mapapp.kinds.release.make.options import RELEASE_OPTIONS, SWEPT, ReleaseOptions
 
 if TYPE_CHECKING:
@@ -41,14 +42,17 @@ def print_settings(
     """Print the table of a sweep of settings, or all of it as JSON."""
     from mapapp.analyst.validity.result import CONFIDENTIAL
 
+    margins = ShownMargins.of_facts(data.store.manifest)
     result = {
         "confidential": CONFIDENTIAL,
         "dataset": str(data.store.path),
         "over": {axis.name: [text for text, _ in axis.values] for axis in axes},
         "n_settings": n,
+        "exact_numbers": {"segments": list(margins.segments), "workplaces": margins.workplaces},
         "rows": [row.to_dict() for row in rows],
     }
-    print_result(result, _lines(axes, rows, CONFIDENTIAL), as_json=as_json)
+    shown = [] if margins.is_whole else [f"exact numbers of workers {margins.words} only"]
+    print_result(result, [*shown, *_lines(axes, rows, CONFIDENTIAL)], as_json=as_json)
 
 
 def _lines(axes: Sequence[Axis], rows: Sequence[SweptRow], stamp: str) -> list[str]:
@@ -200,6 +204,7 @@ class Measuring:
 )
 @declared_options(
     setting=ReleaseOptions,
+    margins=ShownMargins,
     choice=Choice,
     measuring=Measuring,
     unmade=("choice",),
@@ -213,6 +218,7 @@ def sweep(
     over: tuple[str, ...],
     worker_records: bool,
     setting: ReleaseOptions,
+    margins: ShownMargins,
     choice: Callable[..., Choice],
     measuring: Measuring,
     as_json: bool,
@@ -237,6 +243,7 @@ def sweep(
       commutemap sweep ri.dataset --preset onthemap-v3 --over min-retention=0.1,0.05,0.025 --over accountant=sound,paper
       commutemap sweep ri.dataset --preset onthemap-v3 --over delta=1e-3,1e-4,1e-5,1e-6 --seeds 5 --picture delta.png
       commutemap sweep ri.dataset --over clean=on,off --over far-state-miles=none,300 --seeds 3
+      commutemap sweep ri.dataset --over epsilon=2,4,6.5 --segments none --workplaces tract
       commutemap sweep ri.dataset --worker-records --over epsilon=0.5,1,2,4 --csv seedless.csv
       commutemap sweep ri.dataset --worker-records --over kept=2,4 --over min-seeds=500,1000,2000 --picture seeds.png
     """
@@ -244,13 +251,14 @@ def sweep(
     axes = [_axis(axis_text, SWEPT_OF_RECORDS if worker_records else SWEPT) for axis_text in over]
     _check(axes, measuring)
     of_records = partial(_sweep_records, dataset, choice)
-    run = of_records if worker_records else partial(_sweep_settings, dataset, setting)
+    run = of_records if worker_records else partial(_sweep_settings, dataset, setting, margins)
     run(axes, measuring, as_json=as_json, quiet=quiet)
 
 
 def _sweep_settings(
     dataset: Path,
     setting: ReleaseOptions,
+    margins: ShownMargins,
     axes: Sequence[Axis],
     measuring: Measuring,
     *,
@@ -263,7 +271,7 @@ def _sweep_settings(
     file = None if measuring.csv_path is None else SweepFile(measuring.csv_path)
     with show_progress(quiet=quiet) as report:
         report("reading the dataset", 0, 0)
-        data = _open(dataset, setting)
+        data = _open(dataset, setting, margins)
         settings = swept_settings(data, setting, axes)
         tracts = None if measuring.sample is None else data.sample(measuring.sample)
         swept_rows = run_sweep(
@@ -335,7 +343,7 @@ def _collect(
 def _require_fitting(worker_records: bool) -> None:
     """Refuse options for releases with --worker-records, and options for worker records without."""
     context = click.get_current_context()
-    of_releases, of_records = {"sample", *RELEASE_OPTIONS}, set(RECORD_OPTIONS)
+    of_releases, of_records = {"sample", *RELEASE_OPTIONS, *MARGIN_OPTIONS}, set(RECORD_OPTIONS)
     for option in context.command.params:
         name = str(option.name)
         is_wrong = name in (of_releases - of_records if worker_records else of_records - of_releases)
@@ -384,13 +392,14 @@ def _check(axes: Sequence[Axis], measuring: Measuring) -> None:
     require_places(None, measuring.picture)
 
 
-def _open(dataset: Path, setting: ReleaseOptions) -> AnalystData:
+def _open(dataset: Path, setting: ReleaseOptions, margins: ShownMargins) -> AnalystData:
     from geodata.store.store import open_store
     from mapapp.analyst.validity.confidential_parts import AnalystData
     from mapapp.kinds.release.make.last_release import add_last_release
+    from mapapp.kinds.release.make.shown_margins import add_shown_margins
 
     store = open_store(dataset, "dataset")
     if setting.prior_release is not None:
         # Nothing measured here is released, so any earlier release may be used.
         store = add_last_release(store, setting.prior_release, for_release=False)
-    return AnalystData(store)
+    return AnalystData(add_shown_margins(store, margins))

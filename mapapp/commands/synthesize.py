@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
@@ -20,6 +21,8 @@ from mapapp.commands.options import (
     print_result,
     quiet_option,
 )
+from mapapp.kinds.base.option import Option
+from mapapp.kinds.release.make.margin_options import DatasetView, ShownMargins
 from mapapp.kinds.release.make.options import ReleaseOptions
 
 if TYPE_CHECKING:
@@ -27,26 +30,38 @@ if TYPE_CHECKING:
     from mapapp.kinds.release.make.run import Outcome
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """Where a release is drawn, which does not change it."""
+
+    threads: Annotated[
+        int | None,
+        Option(help="Number of threads; the result does not depend on it.", least=1, most=1024),
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        Option(
+            help="Use the workers of this Dask cluster (tls://HOST:PORT, or an address on this machine). They must see "
+            "DATASET and RELEASE at the same paths. The result does not depend on it. Needs commutemap[cluster]; see "
+            "docs/cluster.md.",
+            metavar="ADDRESS",
+        ),
+    ] = None
+
+    def workers(self) -> int | str | None:
+        """Number of threads or address of a scheduler, if one of them is given; UsageError if both are."""
+        if self.threads is not None and self.scheduler is not None:
+            raise UsageError(
+                f"--threads {self.threads} with --scheduler: workers have the threads they were started with; leave it "
+                "out"
+            )
+        return self.threads if self.scheduler is None else self.scheduler
+
+
 @click.command()
 @click.argument("dataset", type=STORE)
 @click.argument("release", type=STORE)
-@declared_options(setting=ReleaseOptions)
-@click.option(
-    "--segments",
-    "segments",
-    metavar="NAMES|none",
-    default=None,
-    help="Which of age, earnings, and industry the release shows, such as age,industry. What it shows of them by "
-    "workplace is exact, so leave out what is not public.  [default: age,earnings,industry]",
-)
-@click.option(
-    "--workplaces",
-    type=click.Choice(["block", "tract"]),
-    default="block",
-    show_default=True,
-    help="Show numbers of workers by workplace block or, where those are not public, by tract. They are exact either "
-    "way.",
-)
+@declared_options(setting=ReleaseOptions, margins=ShownMargins, running=Running)
 @click.option(
     "--test-key",
     is_flag=True,
@@ -58,20 +73,6 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Print the promise and the errors to be expected, from public data; spend, draw, and write nothing.",
 )
-@click.option(
-    "--threads",
-    type=click.IntRange(1, 1024),
-    default=None,
-    help="Number of threads; the result does not depend on it.",
-)
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    default=None,
-    help="Use the workers of this Dask cluster (tls://HOST:PORT, or an address on this machine). They must see "
-    "DATASET and RELEASE at the same paths. The result does not depend on it. Needs commutemap[cluster]; see "
-    "docs/cluster.md.",
-)
 @config_option
 @json_option
 @quiet_option
@@ -79,14 +80,13 @@ def synthesize(
     dataset: Path,
     release: Path,
     setting: ReleaseOptions,
+    margins: ShownMargins,
     test_key: bool,
     beside: tuple[Path, ...],
     dry_run: bool,
-    threads: int | None,
-    scheduler: str | None,
+    running: Running,
     as_json: bool,
     quiet: bool,
-    **shown: str,
 ) -> None:
     """Make a formally private RELEASE from a confidential DATASET.
 
@@ -111,12 +111,11 @@ def synthesize(
             dataset,
             release,
             setting,
-            shown,
+            margins,
             dry_run=dry_run,
             beside=beside,
             test_key=test_key,
-            threads=threads,
-            scheduler=scheduler,
+            running=running,
             report=report,
         )
     print_result(made.to_dict(), made.lines(), as_json=as_json)
@@ -126,28 +125,25 @@ def plan_or_make(
     dataset: Path,
     release: Path,
     setting: ReleaseOptions,
-    shown: Mapping[str, str | None],
+    margins: ShownMargins,
     *,
     dry_run: bool,
     beside: Sequence[Path],
     test_key: bool,
-    threads: int | None,
-    scheduler: str | None,
+    running: Running,
     report: Report,
 ) -> Plan | Outcome:
-    """Make a release, or plan it; UsageError if options do not go together. `shown` has `segments` and `workplaces`."""
+    """Make a release, or plan it; UsageError if options do not go together."""
     with no_collection():
         from mapapp.kinds.release.make.plan import plan_synthesis
         from mapapp.kinds.release.make.run import run_synthesis
         from mapapp.kinds.release.make.settings import designed_choice, parameters_of
-        from mapapp.kinds.release.make.shown_margins import DatasetView, ShownMargins
 
-    margins = ShownMargins.of_text(shown["segments"], str(shown["workplaces"]))
     view = DatasetView(margins=margins, last_release=setting.prior_release)
     privacy, parameters = parameters_of(dataset, setting)
     design = designed_choice(setting)
     if dry_run:
-        if scheduler is not None:
+        if running.scheduler is not None:
             raise UsageError("--dry-run with --scheduler: a dry run draws nothing; leave one out")
         return plan_synthesis(
             dataset,
@@ -157,7 +153,7 @@ def plan_or_make(
             design=design,
             beside=beside,
             test_key=test_key,
-            threads=threads,
+            threads=running.threads,
             report=report,
         )
     return run_synthesis(
@@ -169,15 +165,6 @@ def plan_or_make(
         design=design,
         beside=beside,
         test_key=test_key,
-        workers=_workers(threads, scheduler),
+        workers=running.workers(),
         report=report,
     )
-
-
-def _workers(threads: int | None, scheduler: str | None) -> int | str | None:
-    """Number of threads or address of a scheduler, if one of them is given."""
-    if threads is not None and scheduler is not None:
-        raise UsageError(
-            f"--threads {threads} with --scheduler: workers have the threads they were started with; leave it out"
-        )
-    return threads if scheduler is None else scheduler

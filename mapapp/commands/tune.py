@@ -9,7 +9,9 @@ import click
 
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import show_progress
+from mapapp.commands.declared_options import declared_options
 from mapapp.commands.options import STORE, config_option
+from mapapp.kinds.release.make.margin_options import ShownMargins
 
 DEFAULT_PORT = 8051
 
@@ -29,22 +31,24 @@ DEFAULT_PORT = 8051
     show_default=True,
     help="Port to listen on; 0 picks a free one.",
 )
+@declared_options(margins=ShownMargins)
 @config_option
-def tune(dataset: Path, host: str, expose: bool, port: int) -> None:
+def tune(dataset: Path, host: str, expose: bool, port: int, margins: ShownMargins) -> None:
     """Open the workbench of a confidential DATASET, to see what a setting costs before publishing.
 
     It starts from the setting of `synthesize` without options: the recommended preset, with radii chosen from public
-    data. It listens on this machine only and saves nothing. Do not publish what it shows: it is computed from real
-    homes.
+    data. --segments and --workplaces hold for every release that it measures and publishes. It listens on this machine
+    only and saves nothing. Do not publish what it shows: it is computed from real homes.
 
     \b
-    Example:
+    Examples:
       commutemap tune ri.dataset --port 8052
+      commutemap tune ri.dataset --segments age --workplaces tract
     """
     from mapapp.analyst.workbench.app import create_app, listen
 
     with show_progress() as report:
-        app = create_app(dataset, host=host, exposed=expose, report=report)
+        app = create_app(dataset, host=host, exposed=expose, margins=margins, report=report)
     try:
         server, address = listen(app, host, port)
     except OSError as error:

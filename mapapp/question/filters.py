@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from geodata.store.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS, N_SEGMENTS
+from geodata.store.schema import JOB_LABELS, N_SEGMENTS
 from mapapp.base.errors import UsageError
 
 BANDS: Final = (1, 2, 3)
-CHARACTERISTICS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
+CHARACTERISTICS: Final = JOB_LABELS
 """Labels of bands 1, 2 and 3, by characteristic."""
 MAX_ATTRIBUTE_VALUES: Final = 200
 MAX_ATTRIBUTE_TEXT: Final = 200

@@ -11,26 +11,26 @@ import pytest
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.store.store import open_store
-from mapapp.kinds.base.compared_homes import Places
-from mapapp.kinds.base.inputs import Inputs, WorkplaceCounts
+from mapapp.analyst.validity.validity import AnalystData, measure_release
+from mapapp.answers.release import Release
+from mapapp.kinds.base.inputs import WorkplaceCounts
 from mapapp.kinds.base.plain_measures import PlainMeasures
 from mapapp.kinds.release.choose.public_part import (
+    PublicPart,
     PublicPriors,
-    public_distribution,
+    public_part_of,
     read_public_part,
-    simulated_homes,
 )
 from mapapp.kinds.release.make import plan
-from mapapp.kinds.release.make.plan import expected_plain, simulated_inputs
+from mapapp.kinds.release.make.plan import plan_synthesis, simulated_inputs
 from tests.changed_datasets import with_other_homes
 
 EXPONENTIAL = SynthesisParameters(prior="flows", mechanism="exponential", clean=True, far_state_miles=300.0)
 
 
 def expected(dataset: Path, epsilon: str, parameters: SynthesisParameters) -> PlainMeasures:
-    store = open_store(dataset, "dataset", verify=False)
     privacy = PrivacyParameters(epsilon=epsilon, delta="1e-6", accountant="sound")
-    return expected_plain(read_public_part(store), Places.read(store), privacy, parameters)
+    return plan_synthesis(dataset, privacy, parameters, test_key=True).plain
 
 
 @pytest.fixture(scope="module")
@@ -66,58 +66,55 @@ def test_a_weaker_promise_makes_smaller_errors(demo_dataset: Path) -> None:
 def test_simulated_homes_are_blocks_of_the_simulated_tracts_with_people(demo_dataset: Path) -> None:
     store = open_store(demo_dataset, "dataset", verify=False)
     public = read_public_part(store)
-    inputs = simulated_inputs(public, PublicPriors(public, EXPONENTIAL).gravity, common_error=1.0)
+    inputs = simulated_inputs(public, PublicPriors(public, EXPONENTIAL).gravity)
     assert inputs.worker_origin.size == inputs.worker_ptr[-1] == 3000
     people = store.table("blocks", ["population"])["population"].to_numpy()
     assert (people[inputs.worker_origin] > 0).all()
 
 
-def test_homes_differ_from_the_gravity_model_in_many_workplaces_alike(demo_dataset: Path) -> None:
-    """The error that is common to all workplaces shows in the residents of a tract; others nearly cancel out."""
-    public = read_public_part(open_store(demo_dataset, "dataset", verify=False))
-    gravity = PublicPriors(public, EXPONENTIAL).gravity
-    n_tracts = public.geography.tracts.n_tracts
-    usual = np.bincount(public.sample.tract, public.sample.count) @ public_distribution(public, gravity)
-    off = []
-    for common_error in (0.0, 1.0):
-        homes = simulated_homes(public, gravity, 1e9, common_error=common_error).origin_tract
-        residents = np.bincount(homes, minlength=n_tracts)
-        large = usual > 30
-        off.append(np.sqrt(np.mean((residents[large] / usual[large] - 1) ** 2)))
-    assert off[0] < 0.3
-    assert 0.4 < off[1] < 1.6
+def test_a_dry_run_and_validate_state_what_pages_state(demo_dataset: Path, demo_release: Path) -> None:
+    """Finds one error for a page, another one for the analyst who validates, and a third one for a dry run."""
+    validity = measure_release(AnalystData.open(demo_dataset, (demo_release,)), demo_release)
+    assert validity.plain is not None
+    stated = validity.plain.stated
+    assert stated is not None
+    release = Release.open(demo_release)
+    inflows, errors = [], []
+    for county in release.comparison(layer="county").units.query("kind == 'unit' and workers > 0")["unit_id"]:
+        answer = release.inflow_outflow(f"county:{county}", errors=True)
+        if answer.inflow.value >= 1:
+            assert answer.inflow.expected_error is not None
+            inflows.append(answer.inflow.value)
+            errors.append(answer.inflow.expected_error)
+    assert stated.inflow["county"] == pytest.approx(np.sqrt(np.mean(np.square(errors))) / np.mean(inflows))
+    certificate = release.certificate
+    privacy = PrivacyParameters.from_dict(certificate["parameters"]["privacy"])
+    parameters = SynthesisParameters.from_dict(certificate["parameters"]["synthesis"])
+    planned = plan_synthesis(demo_dataset, privacy, parameters, test_key=True).plain
+    assert set(planned.inflow) == set(stated.inflow)
+    # Other homes: those of the release are drawn from real ones, those of the plan from simulated ones.
+    for level, error in stated.inflow.items():
+        assert 0.5 < planned.inflow[level] / error < 2
+    for size in ("3-9", "10-49"):
+        assert 0.5 < planned.flows[size] / stated.flows[size] < 2
 
 
-def test_areas_and_flows_are_read_from_two_simulations(
+def test_a_sample_of_workplace_tracts_has_no_inflow(
     demo_dataset: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The common error counts in the inflow of areas, and in no flow between tracts."""
-    usual = expected(demo_dataset, "6.5", EXPONENTIAL)
-    monkeypatch.setattr(plan, "_COMMON_ERROR", 0.0)
-    without = expected(demo_dataset, "6.5", EXPONENTIAL)
-    assert usual.inflow != without.inflow
-    assert usual.flows == without.flows
-    assert (usual.top_found, usual.top_error) == (without.top_found, without.top_error)
+    """Finds an inflow of areas of whose workplaces only some were drawn."""
 
+    def first_tract(*arguments: Any) -> PublicPart:
+        public = public_part_of(*arguments)
+        kept = public.sample.tract == 0
+        columns = ("destination", "segment", "tract", "count")
+        one = WorkplaceCounts(
+            destination_tract=public.sample.destination_tract[:1],
+            **{name: getattr(public.sample, name)[kept] for name in columns},
+        )
+        return replace(public, sample=one)
 
-def test_a_sample_of_workplace_tracts_needs_one_simulation(
-    demo_dataset: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = open_store(demo_dataset, "dataset", verify=False)
-    public = read_public_part(store)
-    kept = public.sample.tract == 0
-    one = WorkplaceCounts(
-        destination_tract=public.sample.destination_tract[:1],
-        **{name: getattr(public.sample, name)[kept] for name in ("destination", "segment", "tract", "count")},
-    )
-    asked = []
-
-    def counted(*arguments: Any, **options: Any) -> Inputs:
-        asked.append(options["common_error"])
-        return simulated_inputs(*arguments, **options)
-
-    monkeypatch.setattr(plan, "simulated_inputs", counted)
-    privacy = PrivacyParameters(epsilon="6.5", delta="1e-6", accountant="sound")
-    found = expected_plain(replace(public, sample=one), Places.read(store), privacy, EXPONENTIAL)
+    monkeypatch.setattr(plan, "public_part_of", first_tract)
+    found = expected(demo_dataset, "6.5", EXPONENTIAL)
     assert found.inflow == {}
-    assert asked == [0.0]
+    assert found.flows

@@ -30,9 +30,9 @@ from mapapp.kinds.release.make.last_release import (
     check_last_release,
     release_flows,
 )
+from mapapp.kinds.release.make.margin_options import DatasetView
 from mapapp.kinds.release.make.run import run_synthesis
 from mapapp.kinds.release.make.settings import privacy_of
-from mapapp.kinds.release.make.shown_margins import DatasetView
 from tests.commands.running import refused
 
 PRIVACY = privacy_of(accountant="sound", delta="1e-6", min_retention="0.025")

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geodata.errors import SourceFileError
+from geodata.errors import SourceFileError, StoreError
 from geodata.json_objects import JsonObject
-from geodata.store.public_counts import public_counts_reference
+from geodata.store.public_counts import declare_public_counts, public_counts_reference
 from geodata.store.store import open_store
 from mapapp.answers.promise.method import chapters
 from mapapp.answers.release import Release
@@ -212,6 +212,48 @@ def test_a_board_gets_a_folder(
     )
     assert "different names" in refused("justify", dataset, "recommended", "recommended", "-o", never)
     assert not never.exists()
+
+
+def test_counts_are_declared_after_the_import(folder: Path) -> None:
+    """Finds a declaration that is lost, half-written, readable by others, or that later releases do not name."""
+    dataset = import_workers(folder, "later")
+    before = {path.name: path.read_bytes() for path in dataset.iterdir()}
+    release_of(dataset)
+    done = run_here("declare", dataset, "--counts-are-public", REFERENCE)
+    assert (done.code, done.err) == (0, "")
+    assert f"declared public: {REFERENCE}" in done.out
+    assert "made before, and still not for release: 'later.release'" in done.out
+    after = {path.name: path.read_bytes() for path in dataset.iterdir()}
+    assert [name for name in before if after[name] != before[name]] == ["manifest.json"]
+    facts = json.loads(after["manifest.json"])
+    assert facts == json.loads(before["manifest.json"]) | {"counts_are_public": REFERENCE}
+    assert (dataset / "manifest.json").stat().st_mode & 0o777 == 0o600
+    assert not [path for path in folder.iterdir() if path.name.startswith(".later")]
+    assert run_here("declare", dataset, "--counts-are-public", REFERENCE).code == 0, "the same again"
+    assert "declared public already" in refused("declare", dataset, "--counts-are-public", "Another table")
+    dry = ("synthesize", dataset, folder / "never", "--design", "none", "--dry-run", "--json")
+    planned = json.loads(run_here(*dry).out)
+    assert planned["certificate"]["status"] == "for release"
+    assert any(REFERENCE in caveat for caveat in planned["certificate"]["caveats"])
+    assert planned["exact_counts"]["confidential"] is False
+
+
+def test_only_counts_of_worker_records_are_declared(demo_dataset: Path, folder: Path) -> None:
+    """Finds a declaration about counts that are public already, or one that is no reference."""
+    before = (demo_dataset / "manifest.json").read_bytes()
+    assert "nothing to declare" in refused("declare", demo_dataset, "--counts-are-public", REFERENCE)
+    assert "one printable line" in refused("declare", demo_dataset, "--counts-are-public", " ")
+    assert "no such directory" in refused("declare", folder / "nowhere", "--counts-are-public", REFERENCE)
+    assert (demo_dataset / "manifest.json").read_bytes() == before
+
+
+def test_a_release_in_progress_is_not_made_of_two_declarations(folder: Path) -> None:
+    """Finds that a release is finished although its dataset was declared public after it was read."""
+    dataset = import_workers(folder, "meanwhile")
+    store = open_store(dataset, "dataset")
+    declare_public_counts(dataset, REFERENCE)
+    with pytest.raises(StoreError, match="changed or replaced"):
+        store.require_unchanged(digests=False)
 
 
 def test_the_option_goes_with_workers(tmp_path: Path) -> None:

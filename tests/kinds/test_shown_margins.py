@@ -18,13 +18,15 @@ from mapapp.answers.findings import sentences
 from mapapp.answers.promise.method import chapters
 from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
+from mapapp.commands.declared_options import setting_of
 from mapapp.kinds.base.count_exposure import count_exposure
 from mapapp.kinds.base.geography import read_geography, read_workplaces
 from mapapp.kinds.release.certificate.recheck import check_release
+from mapapp.kinds.release.make.margin_options import DatasetView, ShownMargins
 from mapapp.kinds.release.make.options import ReleaseOptions
 from mapapp.kinds.release.make.run import run_synthesis
 from mapapp.kinds.release.make.settings import designed_choice, parameters_of
-from mapapp.kinds.release.make.shown_margins import DatasetView, ShownMargins, add_shown_margins
+from mapapp.kinds.release.make.shown_margins import add_shown_margins
 from mapapp.question.filters import Filters
 from mapapp.show.exports.lodes import write_lodes
 from mapapp.show.exports.release_layers import flow_layer, point_layer, unit_layer
@@ -269,7 +271,46 @@ def test_options_and_measures(dataset: Path, by_age: Path, folder: Path) -> None
     wrong = refused("synthesize", dataset, folder / "never", "--segments", "age,income")
     assert "give some of age, earnings, industry" in wrong
     assert "each once" in refused("synthesize", dataset, folder / "never", "--segments", "age,age")
-    assert ShownMargins.of_text("industry, age", "tract").segments == ("age", "industry")
-    assert ShownMargins.of_text("none", "block") == NONE
+    assert setting_of(ShownMargins, {"segments": "industry, age"}).segments == ("age", "industry")
+    assert setting_of(ShownMargins, {"segments": "none", "workplaces": "block"}) == NONE
     done = run_here("validate", dataset, by_age, "--sample", "3")
     assert done.code == 0, done.err
+
+
+def test_a_sweep_measures_what_the_release_would_show(dataset: Path, folder: Path) -> None:
+    """Finds a sweep of all numbers where the release shows fewer, or rows of the one resumed as the other's."""
+    from mapapp.analyst.validity.confidential_parts import AnalystData
+
+    file = folder / "swept.csv"
+    sweep = ("sweep", dataset, "--over", "epsilon=2", "--design", "none", "--sample", "3", "--csv", file)
+    everything, totals = (
+        json.loads(run_here(*sweep, "--json", *options).out)
+        for options in ((), ("--segments", "none", "--workplaces", "tract"))
+    )
+    assert everything["exact_numbers"]["segments"] == ["age", "earnings", "industry"]
+    assert totals["exact_numbers"] == {"segments": [], "workplaces": "tract"}
+    assert everything["rows"][0]["kl_all"] != totals["rows"][0]["kl_all"]
+    lines = run_here(*sweep, "--segments", "age").out.splitlines()
+    assert "exact numbers of workers by block and age only" in lines
+    shown = add_shown_margins(open_store(dataset, "dataset"), AGE)
+    assert AnalystData(shown).workplaces.n_workers.sum() == sum(
+        open_store(dataset, "dataset").table("jobs")["count"]
+    )
+    refusal = refused("sweep", dataset, "--worker-records", "--over", "epsilon=2", "--segments", "age")
+    assert "--segments is an option of releases" in refusal
+
+
+def test_a_board_reads_of_the_numbers_that_are_shown(dataset: Path, folder: Path) -> None:
+    """Finds exposure or parameters of all numbers in a justification of fewer."""
+    board = folder / "board"
+    shown = ("--segments", "age", "--workplaces", "tract")
+    (folder / "plain.toml").write_text('design = "none"\n')
+    done = run_here("justify", dataset, folder / "plain.toml", "-o", board, *shown)
+    assert done.code == 0, done.err
+    text = (board / "justification.md").read_text(encoding="utf-8")
+    assert "| Exact numbers of workers | by tract and age |" in text
+    assert "The age band follows with certainty" in text
+    assert "earnings band follows" not in text
+    (folder / "hidden.toml").write_text('design = "none"\nsegments = "none"\n')
+    refusal = refused("justify", dataset, folder / "hidden.toml", "-o", folder / "other")
+    assert "segments and workplaces are not part of a setting" in refusal

@@ -28,9 +28,10 @@ from mapapp.base.progress import Report, silent
 from mapapp.base.result_cache import ResultCache
 from mapapp.kinds.base.compared_homes import Places
 from mapapp.kinds.base.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
+from mapapp.kinds.release.make.margin_options import ShownMargins
 from mapapp.kinds.release.make.marginal_segments import add_joint_segments, assigns_from_margins
 from mapapp.kinds.release.make.prior import PublicPrior, public_prior
-from mapapp.kinds.release.make.shown_margins import ShownMargins, add_shown_margins
+from mapapp.kinds.release.make.shown_margins import add_shown_margins
 
 Floats = npt.NDArray[np.float64]
 

@@ -21,7 +21,9 @@ from mapapp.analyst.validity.part import PriorMass, SettingPart
 from mapapp.analyst.validity.prepared_part import DomainPoints
 from mapapp.analyst.validity.result import Basis, MeasuredRelease, Scope, Validity
 from mapapp.analyst.validity.simulated_draws import NO_CLOSED_FORM
-from mapapp.kinds.base.plain_measures import average_commutes, plain_tables
+from mapapp.answers.errors.stated_errors import stated_errors
+from mapapp.answers.publication import CERTIFICATE
+from mapapp.kinds.base.plain_measures import average_commutes, plain_tables, read_sizes, stated_table
 
 Floats = npt.NDArray[np.float64]
 
@@ -306,6 +308,14 @@ def distance_table(destinations: pandas.DataFrame) -> pandas.DataFrame:
 # From measured parts of a release to its result: the tables of a setting with what was drawn beside them, and more.
 
 
+def _stated_tables(release: DrawnRelease, *, is_sample: bool) -> dict[str, pandas.DataFrame]:
+    """What the pages of a release state on average, beside what occurred; nothing on a sample, which it is not of."""
+    if is_sample:
+        return {}
+    stated = stated_errors(release.store, release.store.document(CERTIFICATE), read_sizes())
+    return {} if stated is None else {"stated": stated_table(stated)}
+
+
 def release_result(
     data: AnalystData,
     release: DrawnRelease,
@@ -326,6 +336,7 @@ def release_result(
         "ranges": range_table(cell_sums),
         "distances": distance_table(destinations),
         **plain_tables([part.homes for part in drawn], is_sample=closed.facts["scope"]["is_sample"]),
+        **_stated_tables(release, is_sample=closed.facts["scope"]["is_sample"]),
     }
     summary = dict(closed.summary)
     for name in ("kl_drawn", "imse_drawn", "moved"):

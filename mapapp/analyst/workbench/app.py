@@ -43,6 +43,7 @@ from mapapp.kinds.records.measure.workers import RecordWorkers
 from mapapp.kinds.records.tune import callbacks
 from mapapp.kinds.records.tune.expected import RecordsExpectation
 from mapapp.kinds.records.tune.panel import records_panel
+from mapapp.kinds.release.make.margin_options import ALL_MARGINS, ShownMargins
 from mapapp.kinds.tables.tune import callbacks as tables_callbacks
 from mapapp.kinds.tables.tune.panel import tables_panel
 from mapapp.kinds.tables.tune.plans import TablePlans
@@ -119,6 +120,7 @@ def create_app(
     host: str = "127.0.0.1",
     exposed: bool = False,
     access: Access | None = None,
+    margins: ShownMargins = ALL_MARGINS,
     report: Report = silent,
 ) -> Dash:
     """Make the workbench of a dataset.
@@ -132,6 +134,8 @@ def create_app(
         Whether other machines may connect.
     access : Access, optional
         Secrets of this run; fresh ones by default.
+    margins : ShownMargins
+        Which numbers of workers the releases show that it measures and makes.
     report : callable
         Called with (stage, done, total) while the first setting is chosen.
 
@@ -156,12 +160,12 @@ def create_app(
         suppress_callback_exceptions=True,  # pages come and go
         on_error=_excuse,
     )
-    session, geography = Session(store, report), PublicGeography(store, access.path)
+    session, geography = Session(store, margins, report), PublicGeography(store, access.path)
     app.layout = lambda: frame(geography.title, new_tab())  # every load of the page is a tab of its own
     plans = TablePlans(store, geography.areas)
     data = session.data
     panels = {
-        "counts": counts_card(count_exposure(store, data.geography, data.workplaces)),
+        "counts": counts_card(margins, count_exposure(data.store, data.geography, data.workplaces)),
         "tables": tables_panel(plans.layers, plans.usual_rows),
         "records": _records_panel(app, session, RecordWorkers(store)),
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from engine.errors import EngineError
-from mapapp.analyst.workbench.setting import Setting, describe_setting
+from mapapp.analyst.workbench.setting import Setting, describe_setting, shown_row
 from mapapp.analyst.workbench.side_by_side import Rows, join_columns, promise_rows
 from mapapp.answers.promise.chapters import Chapter
 from mapapp.answers.promise.lone_worker import lone_worker_sentence, odds_sentence
@@ -19,6 +19,7 @@ from mapapp.kinds.base.public_counts import require_declared
 from mapapp.kinds.base.residents_only import open_dataset
 from mapapp.kinds.release.choose.setting_choice import expected_line
 from mapapp.kinds.release.make.ledger_forecast import ledger_forecast
+from mapapp.kinds.release.make.margin_options import ALL_MARGINS, DatasetView, ShownMargins
 from mapapp.kinds.release.make.plan import Plan, plan_synthesis
 from mapapp.show.reports.content import Column, Table
 from mapapp.show.reports.pdf import Document, document_pdf
@@ -36,9 +37,10 @@ _PUBLIC: Final = (
     "ledger. None of them depends on where any worker lives."
 )
 _EXPECTED: Final = (
-    "Homes were simulated from public data, and each setting drew synthetic homes in their place, once. The table says "
-    "how far these are from the simulated ones. Flows are by the count that a reader sees; ± is the root mean squared "
-    "error. Simulated homes are more scattered than real ones, so small flows may come out better in a release."
+    "Homes were simulated from public data, and each setting drew synthetic homes in their place, once. Errors of "
+    "inflow and of flows are those that the pages of such a release would state: root mean squared errors, by the "
+    "formula that makes each ±. Flows are by the count that a reader sees. The ten largest home tracts are compared "
+    "with the simulated ones."
 )
 _CAUTION: Final = (
     "The promise of a release holds for settings chosen without looking at the confidential homes. This document does "
@@ -67,7 +69,12 @@ class _Planned(NamedTuple):
 
 
 def justification(
-    dataset: Path, title: str, settings: Mapping[str, Setting], *, report: Report = silent
+    dataset: Path,
+    title: str,
+    settings: Mapping[str, Setting],
+    *,
+    margins: ShownMargins = ALL_MARGINS,
+    report: Report = silent,
 ) -> Document:
     """Plan a release with each setting and return the document; the same public data and ledger give the same one.
 
@@ -78,6 +85,8 @@ def justification(
         Of the dataset, for people.
     settings : mapping of str to Setting
         By name; at least one.
+    margins : ShownMargins
+        Which numbers of workers the release would show, with any of them.
     report : callable
         Called with (stage, done, total); what it raises cancels.
 
@@ -96,20 +105,27 @@ def justification(
             report(stage, number, len(settings))
 
         step(f"planning {name}", 0, 0)
-        planned.append(_Planned(name, setting, _plan(dataset, name, setting, step)))
+        planned.append(_Planned(name, setting, _plan(dataset, name, setting, margins, step)))
     report("writing the document", len(settings), len(settings))
-    return _document(dataset, title, planned)
+    return _document(dataset, title, margins, planned)
 
 
-def _plan(dataset: Path, name: str, setting: Setting, report: Report) -> Plan:
+def _plan(dataset: Path, name: str, setting: Setting, margins: ShownMargins, report: Report) -> Plan:
     """A dry run with the published seed, so that the same setting gives the same numbers."""
     try:
-        return plan_synthesis(dataset, setting.privacy, setting.parameters, test_key=True, report=report)
+        return plan_synthesis(
+            dataset,
+            setting.privacy,
+            setting.parameters,
+            view=DatasetView(margins=margins),
+            test_key=True,
+            report=report,
+        )
     except EngineError as error:
         raise UsageError(f"setting {name}: {error}") from error
 
 
-def _document(dataset: Path, title: str, planned: Sequence[_Planned]) -> Document:
+def _document(dataset: Path, title: str, margins: ShownMargins, planned: Sequence[_Planned]) -> Document:
     names = [planned_setting.name for planned_setting in planned]
     return Document(
         title=title,
@@ -145,7 +161,10 @@ def _document(dataset: Path, title: str, planned: Sequence[_Planned]) -> Documen
                 "",
                 names,
                 join_columns(
-                    [dict(describe_setting(planned_setting.setting)) for planned_setting in planned]
+                    [
+                        dict([*describe_setting(planned_setting.setting), shown_row(margins)])
+                        for planned_setting in planned
+                    ]
                 ),
             ),
         ),
@@ -206,10 +225,15 @@ def _ledger(dataset: Path, plan: Plan) -> str:
 
 
 def justification_pdf(
-    dataset: Path, title: str, settings: Mapping[str, Setting], *, report: Report = silent
+    dataset: Path,
+    title: str,
+    settings: Mapping[str, Setting],
+    *,
+    margins: ShownMargins = ALL_MARGINS,
+    report: Report = silent,
 ) -> bytes:
     """Return :func:`justification` as PDF; the same document gives the same bytes."""
-    return document_pdf(justification(dataset, title, settings, report=report))
+    return document_pdf(justification(dataset, title, settings, margins=margins, report=report))
 
 
 def document_markdown(document: Document) -> str:

@@ -112,7 +112,9 @@ def _clicked_name(clicks: list[int]) -> str:
 def _justify(app: Dash, session: Session, title: str) -> None:
     def begin(_tab: str) -> Work[bytes]:
         settings = {kept.name: kept.setting for kept in session.kept.all()}
-        return lambda report: justification_pdf(session.path, title, settings, report=report)
+        return lambda report: justification_pdf(
+            session.path, title, settings, margins=session.margins, report=report
+        )
 
     kind = JobKind(
         name="justify",

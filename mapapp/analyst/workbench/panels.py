@@ -16,6 +16,7 @@ from mapapp.analyst.workbench.results import MeasuredSetting
 from mapapp.answers.promise.lone_worker import odds_sentence, stay_text, true_tract_text
 from mapapp.answers.words import aria, plain
 from mapapp.kinds.base.count_exposure import CountExposure
+from mapapp.kinds.release.make.margin_options import ShownMargins
 
 MEASURES: Final = (
     ("kl_all", "KL, all destinations"),
@@ -100,7 +101,7 @@ def promise_card(measured: MeasuredSetting) -> Component:
     )
 
 
-def counts_card(exposure: CountExposure) -> Component:
+def counts_card(margins: ShownMargins, exposure: CountExposure) -> Component:
     """What a release says through exact numbers of workers, whatever the setting."""
     mark = (
         []
@@ -112,8 +113,8 @@ def counts_card(exposure: CountExposure) -> Component:
         [
             html.H2("Exact numbers of workers"),
             html.P(
-                "Every release shows the numbers of workers by workplace and segment exactly. No setting protects what "
-                "follows from them.",
+                f"Every release made here shows the numbers of workers {margins.words} exactly. No setting protects "
+                "what follows from them. To show fewer, start the workbench with --segments or --workplaces.",
                 className="quiet small",
             ),
             html.P([*mark, first], id="counts-exposure"),

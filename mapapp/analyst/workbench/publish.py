@@ -17,7 +17,14 @@ from mapapp.analyst.workbench.job_progress import ask, ask_again, ended_line, pr
 from mapapp.analyst.workbench.jobs import EXPECTED_ERRORS, one_line
 from mapapp.analyst.workbench.results import MeasuredSetting
 from mapapp.analyst.workbench.session import PUBLISH, Session
-from mapapp.analyst.workbench.setting import CONTROLS, ControlValue, Setting, describe_setting, read_setting
+from mapapp.analyst.workbench.setting import (
+    CONTROLS,
+    ControlValue,
+    Setting,
+    describe_setting,
+    read_setting,
+    shown_row,
+)
 from mapapp.analyst.workbench.tune_callbacks import control_inputs
 from mapapp.answers.words import plain
 from mapapp.base.errors import UsageError
@@ -26,6 +33,7 @@ from mapapp.kinds.base.certificate import is_charged
 from mapapp.kinds.base.ledger import Ledger
 from mapapp.kinds.base.public_counts import reasons_of_facts
 from mapapp.kinds.base.residents_only import open_dataset
+from mapapp.kinds.release.make.margin_options import ALL_MARGINS, DatasetView, ShownMargins
 from mapapp.kinds.release.make.run import Outcome, run_synthesis
 
 # Publishing from the workbench: what a release would spend, and making it with exactly the parameters shown.
@@ -125,7 +133,15 @@ def release_path(text: str | None, dataset: Path) -> Path:
     return place
 
 
-def publish(dataset: Path, release: Path, setting: Setting, *, test_key: bool, report: Report) -> Outcome:
+def publish(
+    dataset: Path,
+    release: Path,
+    setting: Setting,
+    *,
+    margins: ShownMargins = ALL_MARGINS,
+    test_key: bool,
+    report: Report,
+) -> Outcome:
     """Make the release: its promise is entered in the ledger before anything is drawn.
 
     Raises
@@ -134,7 +150,13 @@ def publish(dataset: Path, release: Path, setting: Setting, *, test_key: bool, r
         Nothing is left at `release`.
     """
     return run_synthesis(
-        dataset, release, setting.privacy, setting.parameters, test_key=test_key, report=report
+        dataset,
+        release,
+        setting.privacy,
+        setting.parameters,
+        view=DatasetView(margins=margins),
+        test_key=test_key,
+        report=report,
     )
 
 
@@ -184,11 +206,11 @@ def dialog() -> Component:
     return modal
 
 
-def summary(setting: Setting, spends: Spending) -> list[Component]:
+def summary(setting: Setting, margins: ShownMargins, spends: Spending) -> list[Component]:
     """What the release would be and what it would spend."""
     return [
         html.P("The release will have exactly these parameters:"),
-        _facts(describe_setting(setting)),
+        _facts([*describe_setting(setting), shown_row(margins)]),
         html.H2("What it spends"),
         _facts(_rows(spends)),
         *([] if spends.budget is not None else [html.P(_NO_BUDGET, className="refusal", id="no-budget")]),
@@ -291,7 +313,7 @@ def _attach_dialog(app: Dash, session: Session) -> None:
         except EXPECTED_ERRORS as error:
             return True, html.P(one_line(error), className="refusal"), None, True
         state.pending = setting
-        return True, summary(setting, spends), None, False
+        return True, summary(setting, session.margins, spends), None, False
 
     @app.callback(
         Output("publish-dialog", "opened", allow_duplicate=True),
@@ -322,7 +344,14 @@ def _attach_making(app: Dash, session: Session) -> None:
             return None, html.P(one_line(error), className="refusal"), False
 
         def make(setting: Setting, report: Report) -> Outcome:
-            return publish(session.path, release, setting, test_key=bool(test_key), report=report)
+            return publish(
+                session.path,
+                release,
+                setting,
+                margins=session.margins,
+                test_key=bool(test_key),
+                report=report,
+            )
 
         try:
             job = session.publish(tab, make)

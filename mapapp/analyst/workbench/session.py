@@ -33,9 +33,11 @@ from mapapp.base.progress import Report, silent
 from mapapp.base.result_cache import ResultCache
 from mapapp.kinds.release.choose.public_part import read_public_part
 from mapapp.kinds.release.choose.setting_choice import Choice, choose_setting
+from mapapp.kinds.release.make.margin_options import ALL_MARGINS, ShownMargins
 from mapapp.kinds.release.make.options import DEFAULT_PRESET, Preset
 from mapapp.kinds.release.make.run import Outcome
 from mapapp.kinds.release.make.settings import is_designed, preset_ceiling
+from mapapp.kinds.release.make.shown_margins import add_shown_margins
 
 _SAMPLE_PAIRS: Final = 120_000  # of destination and origin tracts: measured in a fraction of a second
 _SAMPLE_TRACTS: Final = (12, 40)
@@ -123,6 +125,8 @@ class Session:
     ----------
     store : Store
         The dataset.
+    margins : ShownMargins
+        Which numbers of workers releases show; nothing else of the jobs is measured.
     report : callable, optional
         Progress of choosing the setting to start from.
 
@@ -132,8 +136,10 @@ class Session:
         Values of the controls at first: those of the default preset, with what it leaves open chosen from public data.
     """
 
-    def __init__(self, store: Store, report: Report = silent) -> None:
+    def __init__(self, store: Store, margins: ShownMargins = ALL_MARGINS, report: Report = silent) -> None:
+        store = add_shown_margins(store, margins)
         self.store = store
+        self.margins = margins
         self.path = Path(store.path)
         self.data = AnalystData(store)
         n_tracts = self.data.geography.tracts.n_tracts

@@ -11,6 +11,7 @@ from engine.accountant.sound import require_fixed_count
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, exact_fraction
 from mapapp.base.errors import UsageError
 from mapapp.kinds.base.option import Control
+from mapapp.kinds.release.make.margin_options import ShownMargins
 from mapapp.kinds.release.make.options import RELEASE_OPTIONS, Preset
 from mapapp.kinds.release.make.settings import (
     DEFAULT_DELTA,
@@ -154,6 +155,11 @@ def describe_setting(setting: Setting) -> list[tuple[str, str]]:
     if parameters.replication:
         rows.append(("Replication", "what the 2010 release did without proof is allowed"))
     return rows
+
+
+def shown_row(margins: ShownMargins) -> tuple[str, str]:
+    """Which numbers of workers a release shows, as one more row of :func:`describe_setting`."""
+    return "Exact numbers of workers", margins.words
 
 
 def _states_outside(parameters: SynthesisParameters) -> str:

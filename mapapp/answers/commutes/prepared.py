@@ -17,10 +17,11 @@ import json
 import os
 import re
 import shutil
+import tempfile
 import time
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -220,13 +221,13 @@ class Prepared:
     ----------
     by_work, by_home : Path
         Files of `mapapp.answers.commutes.columns` with the same rows, sorted by workplace and by home.
-    lease : Lease
-        Protects the copies from eviction; hold it as long as they are used.
+    lease : Lease or None
+        Protects the copies from eviction; hold it as long as they are used. None if they are not kept.
     """
 
     by_work: Path
     by_home: Path
-    lease: Lease = field(compare=False, repr=False)
+    lease: Lease | None = field(default=None, compare=False, repr=False)
 
     @property
     def folder(self) -> Path:
@@ -256,6 +257,26 @@ def prepare(store: Store, *, home: Path | None = None, report: Progress = silent
     place, held = _find_copies(store, store_digest(store.path), _JOBS, home, report)
     by_work, by_home = (place / name for name in _JOBS)
     return Prepared(by_work=by_work, by_home=by_home, lease=held)
+
+
+@contextmanager
+def prepared_for_a_while(store: Store) -> Iterator[Prepared]:
+    """Make copies of jobs that nobody else can open, and that are gone after the block: in memory where there is room.
+
+    For jobs that may be confidential, or that are nobody's release. What was mapped before the block ends stays mapped.
+    """
+    with ExitStack() as kept:
+        if hasattr(os, "memfd_create"):
+            files = [os.memfd_create(name) for name in _JOBS]
+            for file in files:
+                kept.callback(os.close, file)
+            by_work, by_home = (Path(f"/proc/self/fd/{file}") for file in files)
+        else:  # not Linux
+            by_work, by_home = (
+                Path(kept.enter_context(tempfile.TemporaryDirectory())) / name for name in _JOBS
+            )
+        _write_jobs(store, by_work, by_home)
+        yield Prepared(by_work=by_work, by_home=by_home)
 
 
 def prepare_cells(store: Store, *, home: Path | None = None, report: Progress = silent) -> PreparedCells:

@@ -89,7 +89,7 @@ class ExponentialErrors:
         return errors_of(sums, least, is_plain=not self._cleans)
 
     def of_tracts(self, asked: TractValues, *, is_count: bool) -> Floats:
-        """Return what T tracts add together to R counts or sums: float64[17, R], as `real_counts.add_up` has it.
+        """Return what T tracts add together to R counts or sums: float64[18, R], as `real_counts.add_up` has it.
 
         Parameters
         ----------

@@ -27,8 +27,9 @@ variance sum of v_j/kappa_j^2. So the part f = u^2/(u^2 + Var[U] - Var[X]) of th
 to E[X], and u becomes u times the root of 1 - f. Cleaned counts have no such U: the prior had a part in the cleaning.
 
 Where H cuts a support point, homes within it may be astray: those of one workplace tract by `ASTRAY` times what the
-gravity model says, about `NEIGHBORS` of them alike. What all tracts have in common is only `TOWARD` of the sum, because
-the residents of a place are about as many as its people let expect.
+gravity model says, about `NEIGHBORS` of them alike, and never by more than if all went astray the same way: where the
+model moves homes toward some workplaces and away from others, one does not make up for the other. What all tracts have
+in common is only `TOWARD` of the sum, because the residents of a place are about as many as its people let expect.
 
 Somebody in a point that H cuts may live in H or not, so the error of such a count is at least one worker.
 
@@ -180,7 +181,7 @@ def _differences(counts: NoisyCounts) -> Floats:
 
 
 def add_up(counts: NoisyCounts, *, is_count: bool = True) -> Floats:
-    """Return what the counts of one workplace tract add to the sums that :func:`errors_of` needs: float64[17, R].
+    """Return what the counts of one workplace tract add to the sums that :func:`errors_of` needs: float64[18, R].
 
     Several tracts may lead all arrays as a further dimension, which is then the second one of the result.
 
@@ -216,6 +217,7 @@ def add_up(counts: NoisyCounts, *, is_count: bool = True) -> Floats:
             counts.cut,
             counts.moved,
             counts.moved**2,
+            np.abs(counts.moved),
             counts.within,
         ]
     )
@@ -226,7 +228,7 @@ def errors_of(sums: Floats, least: float = 0.0, *, is_plain: bool = True) -> tup
 
     Parameters
     ----------
-    sums : float64[17, R]
+    sums : float64[18, R]
         Sums of :func:`add_up`.
     least : float
         No real count is below it.
@@ -234,7 +236,7 @@ def errors_of(sums: Floats, least: float = 0.0, *, is_plain: bool = True) -> tup
         Whether counts still have the expectation A + kappa X, which cleaning changes by what the prior expects.
     """
     read, weight, weighted, estimate, open_usual, unlike, unlike_usual, plain, plain_variance, *rest = sums
-    apart, open_variance, placed, dealt, cut, moved, moved_square, within = rest
+    apart, open_variance, placed, dealt, cut, moved, moved_square, moved_size, within = rest
     precision = 1.0 / COMMON**2 + weight
     factor = weighted / precision
     real = estimate + factor * open_usual
@@ -244,7 +246,7 @@ def errors_of(sums: Floats, least: float = 0.0, *, is_plain: bool = True) -> tup
     real = np.maximum(real + shown * (plain - real), least)
     left = np.abs(unlike) * np.sqrt(1.0 - shown) + APART * apart
     placed = np.maximum(placed, np.minimum(cut, 1.0))
-    local = np.minimum(moved**2, NEIGHBORS * moved_square)
+    local = np.minimum(moved_size**2, NEIGHBORS * moved_square)
     placement = np.sqrt((TOWARD * moved) ** 2 + ASTRAY**2 * local)
     return read - real, variance + left**2 + (UNLIKE * within) ** 2 + placed + dealt, placement
 

@@ -7,14 +7,12 @@ count, and most by a few workers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from mapapp.answers.areas.layer_units import LayerUnits
-from mapapp.answers.commutes.pick import Ints, Pick
+from mapapp.answers.errors.stated_errors import MOST_FLOWS, Counted, Floats, flow_errors, inflow_errors
 from mapapp.answers.publication import is_of_records
 from mapapp.answers.release import Release
 
@@ -23,9 +21,7 @@ __all__ = ["FLOW_CLASSES", "MOST_FLOWS", "MOST_TOWNS", "TypicalErrors", "typical
 FLOW_CLASSES: Final = {100: (50, 199), 10: (5, 19)}
 """Typical flows, and the least and most workers of those that represent them."""
 
-MOST_FLOWS: Final = 100
 MOST_TOWNS: Final = 40
-_WORKPLACE_TRACTS: Final = 64
 _LEAST_INFLOW: Final = 100
 
 
@@ -56,62 +52,18 @@ def typical_errors(release: Release) -> TypicalErrors | None:
     if not release.errors.is_known or is_of_records(release.certificate):
         return None
     layer = "ctycsub" if "ctycsub" in release.areas.columns else "county"
-    flows, inflow = _flow_errors(release), _inflow_error(release, release.areas.units(layer))
-    if not flows and inflow is None:
+    counted = Counted(release.errors, release.flows)
+    flows = flow_errors(counted, release.areas.units("tract"), FLOW_CLASSES)
+    inflow, error = inflow_errors(counted, release.areas.units(layer), MOST_TOWNS, least=_LEAST_INFLOW)
+    if not flows and not inflow.size:
         return None
-    return TypicalErrors(flows=flows, inflow_layer=layer, inflow=inflow)
+    return TypicalErrors(
+        flows={size: _half_and_most(errors) for size, errors in flows.items()},
+        inflow_layer=layer,
+        inflow=_half_and_most(error / inflow) if inflow.size else None,
+    )
 
 
-def _flow_errors(release: Release) -> dict[int, tuple[float, float]]:
-    tracts = release.areas.units("tract")
-    is_unit = (tracts.rows["kind"] == "unit").to_numpy(np.bool_)
-    block, _ = release.flows.by_block(Pick(), "work")
-    work_tracts = np.unique(tracts.code[block]).astype(np.int64)
-    chosen = np.isin(tracts.code, _spread(work_tracts[is_unit[work_tracts]], _WORKPLACE_TRACTS))
-    least = min(first for first, _ in FLOW_CLASSES.values())
-    parts = []
-    for part in release.flows.matrix(
-        Pick(work=np.flatnonzero(chosen).astype(np.int32)), tracts.code, tracts.code
-    ):
-        home, work, workers = part  # the largest first
-        parts.append(np.stack(part)[:, is_unit[home] & is_unit[work] & (workers >= least)])
-        if workers[-1] < least:
-            break
-    flows = np.concatenate(parts, axis=1) if parts else np.zeros((3, 0), dtype=np.int64)
-    errors = {}
-    for size, (first, last) in FLOW_CLASSES.items():
-        of_size = flows[:, (flows[2] >= first) & (flows[2] <= last)]
-        picks = [
-            Pick(home=tracts.blocks_of(int(home)), work=tracts.blocks_of(int(work)))
-            for home, work in _spread(of_size[:2].T, MOST_FLOWS)
-        ]
-        if picks:
-            errors[size] = _half_and_most(release.errors.of_counts(picks))
-    return errors
-
-
-def _inflow_error(release: Release, towns: LayerUnits) -> tuple[float, float] | None:
-    """Of areas with an inflow of 100 or more; the error of the inflow is that of the workers who stay."""
-    is_unit = (towns.rows["kind"] == "unit").to_numpy(np.bool_)
-    employed = towns.of(*release.flows.by_block(Pick(), "work")) * is_unit
-    by_size = np.argsort(-employed, kind="stable")
-    shares = []
-    for row in _spread(by_size[employed[by_size] >= _LEAST_INFLOW], MOST_TOWNS):
-        blocks = towns.blocks_of(int(row))
-        stay = Pick(home=blocks, work=blocks)
-        inflow = int(employed[row]) - int(release.flows.by_segment(stay).sum())
-        error = release.errors.of_count(stay)
-        if inflow >= _LEAST_INFLOW and error is not None:
-            shares.append(error / inflow)
-    return _half_and_most(shares) if shares else None
-
-
-def _spread(values: Ints, most: int) -> Ints:
-    """A limited number of values, evenly spaced in their order."""
-    places = np.linspace(0, len(values) - 1, min(most, len(values))).round().astype(np.int64)
-    return values[places]
-
-
-def _half_and_most(values: Sequence[float | None]) -> tuple[float, float]:
-    half, most = np.quantile([value for value in values if value is not None], (0.5, 0.9))
+def _half_and_most(values: Floats) -> tuple[float, float]:
+    half, most = np.quantile(values, (0.5, 0.9))
     return float(half), float(most)

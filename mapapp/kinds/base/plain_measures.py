@@ -1,6 +1,7 @@
 """Measures that a planner understands, from compared homes: tables, headline numbers, and these in words.
 
-`validate`, the workbench and a dry run state the same measures by this one definition.
+`validate`, the workbench and a dry run state the same measures by this one definition. Errors of inflow and of flows
+are root mean squares, as the ± on pages is, so what occurred can be compared with what is stated.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 import pandas
 
 from engine.validity import FLOW_SIZES
+from mapapp.answers.errors.stated_errors import StatedErrors
 from mapapp.kinds.base.compared_homes import ComparedHomes
 
 __all__ = [
@@ -24,6 +26,8 @@ __all__ = [
     "plain_measures",
     "plain_of",
     "plain_tables",
+    "read_sizes",
+    "stated_table",
     "top_table",
 ]
 
@@ -38,7 +42,8 @@ class PlainMeasures:
     Attributes
     ----------
     inflow : dict of str to float
-        Mean error of an area's inflow as a share of it, by level of area; empty if only a sample was compared.
+        Root mean squared error of the inflow of areas as a share of their mean inflow, by level of area; empty if only
+        a sample was compared.
     top_found : float
         How many of the ten largest home tracts of a workplace tract are right, in the mean.
     top_error : float
@@ -47,6 +52,8 @@ class PlainMeasures:
         Root mean squared error of a flow between tracts, by the size that is read.
     real_mi, drawn_mi : float
         Average commute between blocks; NaN where they are not known.
+    stated : StatedErrors or None
+        What the pages of a release state on average, of the same inflow and flows.
     """
 
     inflow: Mapping[str, float]
@@ -55,6 +62,7 @@ class PlainMeasures:
     flows: Mapping[str, float]
     real_mi: float
     drawn_mi: float
+    stated: StatedErrors | None = None
 
     @property
     def commute_error(self) -> float:
@@ -66,14 +74,25 @@ class PlainMeasures:
         inflow = ", ".join(f"{error:.1%} for a {level}" for level, error in self.inflow.items())
         flows = ", ".join(f"{size}: ±{error:.1f}" for size, error in self.flows.items())
         return [
-            *([("inflow", f"off on average by {inflow}")] if inflow else []),
+            *([("inflow", f"root mean squared error {inflow}")] if inflow else []),
             (
                 "top home areas",
                 f"{self.top_found:.1f} of the ten largest home tracts are right, their counts off by "
                 f"{self.top_error:.0%}",
             ),
             ("tract flows", f"root mean squared error by the count read: {flows}"),
+            *self._stated_lines(),
             *([] if math.isnan(self.real_mi) else [("average commute", self._commutes())]),
+        ]
+
+    def _stated_lines(self) -> list[tuple[str, str]]:
+        """What pages state of inflow and flows."""
+        if self.stated is None:
+            return []
+        inflow = ", ".join(f"{error:.1%} for a {level}" for level, error in self.stated.inflow.items())
+        flows = ", ".join(f"{size}: ±{error:.1f}" for size, error in self.stated.flows.items())
+        return [
+            ("stated on pages", "; ".join(part for part in (inflow and f"inflow {inflow}", flows) if part))
         ]
 
     def _commutes(self) -> str:
@@ -88,6 +107,11 @@ class PlainMeasures:
             "top_found": self.top_found,
             "top_error": self.top_error,
             "flows": dict(self.flows),
+            **(
+                {}
+                if self.stated is None
+                else {"stated": {"inflow": dict(self.stated.inflow), "flows": dict(self.stated.flows)}}
+            ),
             "real_mi": self.real_mi if known else None,
             "drawn_mi": self.drawn_mi if known else None,
         }
@@ -136,8 +160,9 @@ def plain_of(tables: Mapping[str, pandas.DataFrame], real_mi: float, drawn_mi: f
     inflow = {}
     if "in_out" in tables:
         table = tables["in_out"]
-        table = table[table["count"].str.startswith("inflow") & table["relative_error"].notna()]
-        inflow = dict(zip(table["level"], table["relative_error"], strict=True))
+        table = table[table["count"].str.startswith("inflow") & (table["real"] > 0)]
+        shares = table["root_mean_square_error"] / (table["real"] / table["n_areas"])
+        inflow = dict(zip(table["level"], shares, strict=True))
     return PlainMeasures(
         inflow=inflow,
         top_found=10 * float(top["share_found"].iloc[0]),
@@ -145,13 +170,34 @@ def plain_of(tables: Mapping[str, pandas.DataFrame], real_mi: float, drawn_mi: f
         flows=dict(zip(read["size"], read["root_mean_square_error"], strict=True)),
         real_mi=real_mi,
         drawn_mi=drawn_mi,
+        stated=None if "stated" not in tables else _stated_of(tables["stated"]),
     )
+
+
+def stated_table(stated: StatedErrors) -> pandas.DataFrame:
+    """What pages state on average: rows of inflow by level, as a share, and of flows by size, in workers."""
+    rows = [("inflow", level, error) for level, error in stated.inflow.items()]
+    rows += [("flows", size, error) for size, error in stated.flows.items()]
+    return pandas.DataFrame(rows, columns=["number", "of", "root_mean_square_error"])
+
+
+def _stated_of(table: pandas.DataFrame) -> StatedErrors:
+    by_number = {
+        number: dict(zip(rows["of"], rows["root_mean_square_error"], strict=True))
+        for number, rows in table.groupby("number")
+    }
+    return StatedErrors(inflow=by_number.get("inflow", {}), flows=by_number.get("flows", {}))
 
 
 def plain_tables(compared: Sequence[ComparedHomes], *, is_sample: bool) -> dict[str, pandas.DataFrame]:
     """Errors of flows and largest home areas; of all destination tracts together, also of inflow and outflow."""
     tables = {"flows": flow_table(compared), "top_areas": top_table(compared)}
     return tables if is_sample else tables | {"in_out": area_table(compared)}
+
+
+def read_sizes() -> dict[str, tuple[int, int | None]]:
+    """The sizes of flows whose errors are stated, by name: all that are read but 0."""
+    return {_size(first, last): (first, last) for first, last in FLOW_SIZES if first > 0}
 
 
 def _size(first: int, last: int | None) -> str:

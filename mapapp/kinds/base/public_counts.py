@@ -21,7 +21,7 @@ def require_declared(dataset: Store) -> None:
     if reasons_of_counts(dataset.manifest):
         raise UsageError(
             "everything in a justification follows from the numbers of jobs, and nobody has declared that they are "
-            "public; import the dataset with --counts-are-public"
+            "public; declare it with `commutemap declare DATASET --counts-are-public`"
         )
 
 

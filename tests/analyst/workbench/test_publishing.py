@@ -23,6 +23,7 @@ from mapapp.analyst.workbench.session import Session
 from mapapp.analyst.workbench.setting import Setting, preset_values, read_setting
 from mapapp.base.errors import UsageError
 from mapapp.kinds.base.ledger import Ledger
+from mapapp.kinds.release.make.margin_options import ShownMargins
 from mapapp.kinds.release.make.run import Outcome
 from tests.analyst.workbench.browser_requests import ask, entered
 from tests.releases import write_release
@@ -203,3 +204,21 @@ def test_a_red_line_warns_where_no_budget_is_set(dataset: Path) -> None:
     assert "No budget is set for this dataset" in shown()
     Ledger(dataset).set_budget(epsilon="9", delta="1e-5")
     assert "No budget" not in shown()
+
+
+def test_the_workbench_shows_only_the_numbers_it_was_started_with(dataset: Path, tmp_path: Path) -> None:
+    """Finds a workbench that measures, justifies, or publishes numbers of workers that were not to be shown."""
+    margins = ShownMargins(segments=("age",), workplaces="tract")
+    app = create_app(dataset, margins=margins)
+    session = app.server.extensions["workbench"][0]
+    jobs = session.data.store.table("jobs")
+    assert set(jobs["earnings"]) == {1}
+    assert jobs["destination_index"].nunique() == session.data.tract.size
+    job = publish(app, {}, str(tmp_path / "fewer.release"), test_key=True)
+    assert (job.state, job.error) == ("done", "")
+    facts = open_store(tmp_path / "fewer.release", "release").manifest
+    assert (facts["segments_by"], facts["workplaces_by"]) == (["age"], "tract")
+    client = entered(app)
+    values = {"publish.n_clicks": 1} | given({})
+    opened = json.dumps(answer(ask(client, app, "publish-dialog.opened...", values)))
+    assert "by tract and age" in opened

@@ -206,6 +206,15 @@ def test_homes_within_points_are_astray_in_a_tract_and_hardly_in_all_tracts_alik
     assert many < 100 * errors_of(add_up(moved))[2][0] / 2
 
 
+def test_homes_astray_in_one_place_do_not_make_up_for_those_in_another() -> None:
+    """Finds a ± near 0 for the mean commute of residents, whom the gravity model moves both nearer and farther away."""
+    near, far = (counts()._replace(moved=np.array([moved])) for moved in (10.0, -10.0))
+    both = errors_of(50 * add_up(near) + 50 * add_up(far))[2][0]
+    assert both == pytest.approx(ASTRAY * 10 * (NEIGHBORS * 100) ** 0.5)
+    one_each = errors_of(add_up(near) + add_up(far))[2][0]
+    assert one_each == pytest.approx(ASTRAY * 20), "two tracts are no neighbors of eight"
+
+
 def test_counts_that_only_one_class_of_tables_shows_are_as_uncertain_as_classes_may_differ() -> None:
     """Half of the workers are in tables that keep all, the others in tables that keep nobody."""
     half = counts()._replace(

@@ -18,9 +18,9 @@ from engine.records.placing import RecordGround
 from engine.records.structure import COMMUTE_PARENTS, Possible
 from engine.records.zeros import StructuralZeros, structural_zeros
 from geodata.json_objects import JsonObject
-from geodata.store.schema import COMMUTE_EDGES_MI
+from geodata.store.schema import COMMUTE_EDGES_MI, JOB_LABELS
 from geodata.store.store import Store
-from geodata.workers.schema import JOB_LABELS, Never, WorkerSchema
+from geodata.workers.schema import Never, WorkerSchema
 from mapapp.kinds.base.geography import Geography, read_geography
 from mapapp.kinds.base.persons import has_persons
 

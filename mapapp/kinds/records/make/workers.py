@@ -16,9 +16,9 @@ import pyarrow.compute
 from engine.records.placing import commute_bands
 from geodata.errors import StoreError
 from geodata.progress import work_in_order
+from geodata.store.schema import JOB_LABELS
 from geodata.store.store import Store
 from geodata.workers.persons import JOB_NUMBER
-from geodata.workers.schema import JOB_LABELS
 from mapapp.kinds.records.make.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT, RecordAttributes
 
 __all__ = [

@@ -120,7 +120,6 @@ _LEAST_TRACTS = 48
 _MOST_PAIRS = 2_000_000  # of destination and origin tracts, between the two numbers above
 _SHARE_OF_FLOWS = 0.8
 _GENERATOR = 20100  # any number: the same homes in every run
-_COMMON = 20101  # likewise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,20 +241,16 @@ def _select_listed(
     )
 
 
-def simulated_homes(
-    public: PublicPart, decay: GravityDecay, concentration: float, *, common_error: float = 0.0
-) -> HomeTracts:
+def simulated_homes(public: PublicPart, decay: GravityDecay, concentration: float) -> HomeTracts:
     """Homes as :func:`simulated_home_tracts` makes them, and the grid around the destination tracts."""
-    origin_tract = simulated_home_tracts(public, decay, concentration, common_error=common_error)
+    origin_tract = simulated_home_tracts(public, decay, concentration)
     return HomeTracts(
         cell=grid_around(public.geography.tracts, public.sample.destination_tract)[1],
         origin_tract=origin_tract,
     )
 
 
-def simulated_home_tracts(
-    public: PublicPart, decay: GravityDecay, concentration: float, *, common_error: float = 0.0
-) -> Ints:
+def simulated_home_tracts(public: PublicPart, decay: GravityDecay, concentration: float) -> Ints:
     """A home tract for every worker of the sample, from public data and a fixed seed.
 
     Parameters
@@ -265,9 +260,6 @@ def simulated_home_tracts(
         Of the gravity model.
     concentration : float
         As in :func:`design_parameters`.
-    common_error : float
-        Relative error of the public distribution that all workplaces have in common, independent for each home tract.
-        Errors of single workplaces cancel out in sums over many of them; this one does not.
 
     Returns
     -------
@@ -276,9 +268,6 @@ def simulated_home_tracts(
     """
     sample = public.sample
     mass = public_distribution(public, decay)
-    if common_error > 0:
-        shape = 1.0 / common_error**2
-        mass = _normalize_rows(mass * np.random.default_rng(_COMMON).gamma(shape, 1.0, mass.shape[1]))
     draw = np.random.default_rng(_GENERATOR)
     tract = np.repeat(sample.tract, sample.count)
     value = draw.random(tract.size)

@@ -14,23 +14,25 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import pandas
 
 from engine.accountant.sound import require_fixed_count
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.placement.placement import BlockTable
 from engine.precompile import ensure_compiled, stages_of
-from engine.streams import PublicSeed
+from engine.streams import PublicSeed, SecretKey
 from engine.support.gravity import GravityDecay
 from geodata.json_objects import JsonObject
+from geodata.store.store import Store
+from mapapp.answers.errors.stated_errors import stated_errors
 from mapapp.answers.promise.lone_worker import stay_text, true_tract_text
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.base.certificate import Certificate
-from mapapp.kinds.base.compared_homes import Places
+from mapapp.kinds.base.compared_homes import Places, compare_homes
 from mapapp.kinds.base.count_exposure import CountExposure, count_exposure
 from mapapp.kinds.base.geography import Ints
 from mapapp.kinds.base.inputs import Inputs
-from mapapp.kinds.base.plain_measures import PlainMeasures, plain_measures
-from mapapp.kinds.release.choose.drawn_homes import drawn_homes
+from mapapp.kinds.base.plain_measures import PlainMeasures, plain_measures, read_sizes
 from mapapp.kinds.release.choose.public_part import (
     CONCENTRATION,
     PublicPart,
@@ -45,9 +47,10 @@ from mapapp.kinds.release.choose.setting_choice import (
     expected_line,
     expected_of,
 )
-from mapapp.kinds.release.make.batch import ThreadRunner
+from mapapp.kinds.release.make.batch import ThreadRunner, draw_workers, jobs_of
 from mapapp.kinds.release.make.certified_weights import certify_weights
 from mapapp.kinds.release.make.ledger_forecast import LedgerForecast, ledger_forecast
+from mapapp.kinds.release.make.margin_options import WHOLE_DATASET, DatasetView
 from mapapp.kinds.release.make.run import (
     ReleaseSizes,
     claimed_certificate,
@@ -55,43 +58,47 @@ from mapapp.kinds.release.make.run import (
     promise_line,
     status_lines,
 )
-from mapapp.kinds.release.make.shown_margins import WHOLE_DATASET, DatasetView
 from mapapp.kinds.release.make.support import build_support
 
 # The measures that a planner understands, to be expected of a setting: from public data alone.
 #
 # The homes are simulated from public data (`mapapp.kinds.release.choose.public_part`), placed in blocks by population,
 # and drawn once with the published test key, as a release is. So nothing here depends on the confidential homes, and
-# anybody with the public tables gets the same numbers.
-#
-# Flows and areas are read from two simulations. What many workplaces have in common decides the error of an area's
-# inflow, so their homes differ from the gravity model alike. In a flow between two tracts, the difference of one
-# workplace is larger than that, and a common one as well would move too many homes within PUMAs.
+# anybody with the public tables gets the same numbers. Errors of inflow and of flows are those that the pages of a
+# release with these workers would state, by the same formula. How far a draw is from simulated homes would say less:
+# these are more scattered than real ones, and cleaning takes noise out by the very model that they come from.
 
-_COMMON_ERROR: Final = 1.0
-"""In sums over many workplaces, real homes differ from the gravity model alike: by a factor of about two.
-
-Without this, cleaning would look perfect, because it takes noise out by the same model.
-"""
 _CONFIDENTIAL: Final = (
     "CONFIDENTIAL: all of this follows from numbers of jobs that nobody has declared public "
-    "(import --workers with --counts-are-public)"
+    "(commutemap declare DATASET --counts-are-public)"
 )
+Setting = tuple[PrivacyParameters, SynthesisParameters]
+
 _PLACING: Final = 20102  # any number: the same blocks in every run
 
 
 def expected_plain(
-    public: PublicPart, places: Places, privacy: PrivacyParameters, parameters: SynthesisParameters
+    store: Store, certificate: Certificate, public: PublicPart, setting: Setting
 ) -> PlainMeasures:
-    """Certify a setting and draw it once in place of each of two simulations of homes from public data.
+    """Draw a setting once in place of homes simulated from public data; say what a release of that would state.
+
+    Parameters
+    ----------
+    store : Store
+        The dataset, with the jobs of the setting; only their places of work are read.
+    certificate : dict
+        The claims of the setting.
+    public : PublicPart
+        Of the same dataset.
+    setting : tuple of PrivacyParameters, SynthesisParameters
 
     Raises
     ------
     EngineError
         The setting cannot be certified.
     """
-    geography, priors = public.geography, PublicPriors(public, parameters)
-    sample = public.sample
+    privacy, parameters = setting
+    geography, priors, sample = public.geography, PublicPriors(public, parameters), public.sample
     support = build_support(
         PublicSeed.for_tests(),
         geography.tracts,
@@ -100,24 +107,28 @@ def expected_plain(
         privacy,
         parameters,
     )
-    certified = certify_weights(sample, support, privacy, parameters.mechanism)
-
-    def measure_draw(common_error: float) -> PlainMeasures:
-        inputs = simulated_inputs(public, priors.gravity, common_error=common_error)
-        compared = drawn_homes(inputs, geography, places, support, certified, privacy, parameters)
-        return plain_measures([compared], is_sample=is_sample)
-
+    weights = certify_weights(sample, support, privacy, parameters.mechanism).of_synthesizers()
+    inputs = simulated_inputs(public, priors.gravity)
+    drawn = draw_workers(SecretKey.for_tests(), inputs, geography, support, weights, privacy, parameters)
+    compared = compare_homes(inputs, drawn.home_block, geography, Places.read(store))
     is_sample = sample.destination_tract.size < public.workplaces.tract.size
-    flows = measure_draw(0.0)
-    inflow = {} if is_sample else measure_draw(_COMMON_ERROR).inflow
+    plain = plain_measures([compared], is_sample=True)
+    jobs = store.replace_table("jobs", pandas.DataFrame(jobs_of(drawn)))
+    stated = stated_errors(jobs, certificate, read_sizes(), of_inflow=not is_sample)
     # Some simulated homes are anywhere, so their average commute says nothing about the real one.
-    return replace(flows, inflow=inflow, real_mi=math.nan, drawn_mi=math.nan)
+    return replace(
+        plain,
+        inflow={} if stated is None else stated.inflow,
+        flows={} if stated is None else stated.flows,
+        real_mi=math.nan,
+        drawn_mi=math.nan,
+    )
 
 
-def simulated_inputs(public: PublicPart, gravity: GravityDecay, *, common_error: float) -> Inputs:
+def simulated_inputs(public: PublicPart, gravity: GravityDecay) -> Inputs:
     """The workers of the public sample with homes simulated from public data, in place of the confidential ones."""
     sample = public.sample
-    homes = simulated_homes(public, gravity, CONCENTRATION, common_error=common_error)
+    homes = simulated_homes(public, gravity, CONCENTRATION)
     return Inputs(
         destination_tract=sample.destination_tract,
         destination=sample.destination,
@@ -149,7 +160,7 @@ class Plan:
     expected : dict
         Expected errors, from homes simulated from public data; empty under editing `drop`.
     plain : PlainMeasures
-        What a planner would see, from the same homes.
+        What a planner would see, from the same homes; errors of inflow and flows as pages would state them.
     sizes : ReleaseSizes
     counts : CountExposure
         What follows from the numbers of workers that it would show exactly.
@@ -240,7 +251,7 @@ def plan_synthesis(
     return Plan(
         certificate=certificate,
         expected=expected_of(public, *setting) if facts is None else expected_by_choice(facts),
-        plain=expected_plain(public, Places.read(dataset), *setting),
+        plain=expected_plain(source.store, certificate, public, setting),
         sizes=ReleaseSizes.of(source.workplaces, certified),
         counts=count_exposure(source.store, source.geography, source.workplaces),
         ledger=ledger_forecast(dataset, certificate, beside),

@@ -45,10 +45,11 @@ from mapapp.kinds.release.choose.public_part import public_part_of
 from mapapp.kinds.release.choose.setting_choice import Choice, choose_setting, design_lines
 from mapapp.kinds.release.make.batch import BatchRunner, Columns, SynthesisSource, ThreadRunner, source_of
 from mapapp.kinds.release.make.last_release import add_last_release, last_release_lines
+from mapapp.kinds.release.make.margin_options import WHOLE_DATASET, DatasetView
 from mapapp.kinds.release.make.marginal_segments import add_joint_segments, assigns_from_margins
 from mapapp.kinds.release.make.prior import FittedDecays, fit_decay
 from mapapp.kinds.release.make.promise import CertifiedBatch, make_certificate
-from mapapp.kinds.release.make.shown_margins import WHOLE_DATASET, DatasetView, add_shown_margins
+from mapapp.kinds.release.make.shown_margins import add_shown_margins
 
 # How large a release is: public numbers that a run and a dry run report alike.
 
