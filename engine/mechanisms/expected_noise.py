@@ -141,7 +141,7 @@ def _expect_freed(units: Synthesizers, support: SupportTable, thetas: Thetas, th
 
 
 def _read(units: Synthesizers, support: SupportTable, thetas: Thetas, threads: int) -> PointCounts:
-    """What units of more than 20 workers show of their points."""
+    """What units of more than 20 workers that have no price show of their points."""
     workers = PointLists(units.worker_ptr, units.worker_point)
     n_workers = units.worker_point.size
     point_counts = PointCounts(

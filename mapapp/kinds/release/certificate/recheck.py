@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints
+from engine.mechanisms.prices import LawVersion
 from engine.parameters import Mechanism, SynthesisParameters
 from engine.placement.placement import place_blocks
 from engine.placement.points import CellTriangles
@@ -249,7 +251,7 @@ def check_claims(
     yield from check_margins(release)
     yield from _check_segments(release, source.parameters)
     homes = HomesOfKey(source.geography, source.parameters)
-    noise = NoiseCheck(source.geography, source.privacy, source.parameters, priced=_is_priced(stated))
+    noise = NoiseCheck(source.geography, source.privacy, source.parameters, laws=source.laws)
     yield _check_again(source, stated, document, homes, noise)
     yield noise.result()
     yield key.result(TEST_KEY_REASON in stated.status_reasons, homes_agree=homes.are_too_many)
@@ -289,12 +291,13 @@ def _checked_rows(release: Store, used: npt.NDArray[np.bool_]) -> _RowChecks:
 
 def _source(release: Store, stated: ReleaseCertificate) -> SynthesisSource:
     """What the release says it was made from."""
-    return open_source(
+    source = open_source(
         release,
         PublicSeed(stated.made_from.editing_seed),
         read_privacy(stated.parameters),
         SynthesisParameters.from_dict(stated.parameters.synthesis),
     )
+    return replace(source, laws=_laws_of(stated))
 
 
 def _check_schema(stated: ReleaseCertificate, mechanism: Mechanism) -> CertificateCheck:
@@ -357,8 +360,8 @@ def _check_again(
         design=stated.made_from.design or None,
         versions=stated.versions,
     )
-    if source.parameters.mechanism == "exponential" and not _is_priced(stated):
-        again |= _unpriced_claims(source, again)
+    if source.parameters.mechanism == "exponential" and source.laws != "by number":
+        again |= _earlier_claims(source, again)
     if stated.schema_version != BOUND_SCHEMA:  # a later one lacks no field
         _leave_out_later_fields(again, stated)
     return compare_again(
@@ -366,10 +369,10 @@ def _check_again(
     )
 
 
-def _unpriced_claims(source: SynthesisSource, again: Certificate) -> JsonObject:
-    """The claims of a release of the exponential mechanism from before small tables had a price."""
+def _earlier_claims(source: SynthesisSource, again: Certificate) -> JsonObject:
+    """The claims of a release of the exponential mechanism that was drawn with earlier laws."""
     rows = again["accounting"]["rows"]
-    claims = exponential_claims(source.privacy, source.parameters, rows, priced=False)
+    claims = exponential_claims(source.privacy, source.parameters, rows, laws=source.laws)
     return as_json({name: claims[name] for name in ("accounting", "mechanism")})
 
 
@@ -393,9 +396,12 @@ def _check_segments(release: Store, parameters: SynthesisParameters) -> list[Cer
     return [CertificateCheck("segments", good, f"numbers of workers {detail} from the margins of workplaces")]
 
 
-def _is_priced(stated: ReleaseCertificate) -> bool:
-    """Whether tables of up to 20 workers were drawn with a price; those of earlier versions were not."""
-    return stated.mechanism is not msgspec.UNSET and "price_bits" in stated.mechanism.numbers
+def _laws_of(stated: ReleaseCertificate) -> LawVersion:
+    """Which laws tables were drawn with, by the numbers that a certificate of the exponential mechanism states."""
+    numbers = {} if stated.mechanism is msgspec.UNSET else stated.mechanism.numbers
+    if "most_priced_workers" in numbers:
+        return "by number"
+    return "priced to 20" if "price_bits" in numbers else "unpriced"
 
 
 def _list_missing(stated: ReleaseCertificate) -> list[str]:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.mechanisms.dirichlet_multinomial import Synthesizers
+from engine.mechanisms.prices import LawVersion
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.placement.placement import place_blocks
 from engine.placement.points import CellTriangles, count_homes, place_points, sort_homes
@@ -61,6 +62,8 @@ class SynthesisSource:
         Of domain editing.
     privacy, parameters
         What the release is made of.
+    laws : {"unpriced", "priced to 20", "by number"}
+        Which laws tables of the exponential mechanism are drawn with; a release under check may have earlier ones.
     """
 
     store: Store
@@ -70,6 +73,7 @@ class SynthesisSource:
     seed: PublicSeed
     privacy: PrivacyParameters
     parameters: SynthesisParameters
+    laws: LawVersion = "by number"
 
     def inputs(self, batch: int) -> Inputs:
         """Read the workers of one batch."""
@@ -181,7 +185,7 @@ def prepare_batch(source: SynthesisSource, batch: int) -> PreparedBatch:
     support = source.support(counts.destination_tract)
     return PreparedBatch(
         support=support,
-        certified=certify_batch(counts, support, source.privacy, source.parameters),
+        certified=certify_batch(counts, support, source.privacy, source.parameters, laws=source.laws),
         counts=None if source.workplaces.synthesizers is not None else RowCounts.of(counts),
     )
 
@@ -385,7 +389,8 @@ def prepare_all(source: SynthesisSource, *, threads: int, report: Report = silen
 
     def prepare(batch: int) -> PreparedBatch:
         prepared = prepare_batch(source, batch)
-        find_laws(source.privacy, source.parameters, prepared.certified.rows)
+        if source.laws == "by number":
+            find_laws(source.privacy, source.parameters, prepared.certified.rows)
         return prepared
 
     return _run_in_order(
