@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from geodata.store.zones import ZONE
 from mapapp.answers.areas.layer_units import LayerUnits
 from mapapp.answers.commutes.pick import Ints, Pick
 from mapapp.answers.publication import is_of_records
@@ -38,7 +39,7 @@ class TypicalErrors:
     flows : dict of int to pair of float
         Of a flow from tract to tract, by about how many workers it has.
     inflow_layer : str
-        "ctycsub" if the release has towns (county subdivisions), otherwise "county".
+        "ctycsub" if the release has towns (county subdivisions), otherwise "county", or "zone" of another country.
     inflow : pair of float or None
         Of an area's inflow, as a share of it; None if no area has an inflow of 100.
     """
@@ -55,7 +56,7 @@ def typical_errors(release: Release) -> TypicalErrors | None:
     """
     if not release.errors.is_known or is_of_records(release.certificate):
         return None
-    layer = "ctycsub" if "ctycsub" in release.areas.columns else "county"
+    layer = next((name for name in ("ctycsub", "county") if name in release.areas.columns), ZONE)
     flows, inflow = _flow_errors(release), _inflow_error(release, release.areas.units(layer))
     if not flows and inflow is None:
         return None
