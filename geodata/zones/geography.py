@@ -20,7 +20,7 @@ import pandas
 import shapely
 
 from geodata.geography.base_map import ZONE_BLOCK
-from geodata.geography.cells import cells_in_hull, cells_in_polygon
+from geodata.geography.cells import cells_in_polygon
 from geodata.geography.distance import distance_mi
 from geodata.geography.superpumas import MIN_POPULATION, group_units, neighbors
 from geodata.geography.units import join_parts
@@ -38,6 +38,7 @@ _MOST_DRAWN: Final = 500
 _ELSEWHERE_SHARE: Final = 20
 """One in so many people lives elsewhere: a public guess, which only the prior uses."""
 _MI_PER_DEG: Final = 69.0
+_LEAST_EDGE_DEG: Final = 0.005  # about 500 m
 
 Ints = npt.NDArray[np.int64]
 
@@ -79,12 +80,8 @@ def zone_geography(zones: Zones, place: str, outline: shapely.Geometry | None = 
     polygon = zones.polygon
     if polygon is None:
         site = np.column_stack([zones.lon_deg, zones.lat_deg])
-        polygon = (
-            cells_in_hull(site, np.empty(0, dtype=object), np.empty((0, 2)))[0]
-            if outline is None
-            else cells_in_polygon(site, outline)[0]
-        )
-        notes.append("zones are points: each has the land nearer to it than to other points")
+        polygon = cells_in_polygon(site, _hull(site) if outline is None else outline)[0]
+        notes.append("zones are points: each has what is nearer to it than to other points")
     people = np.ones(len(zones.code), dtype=np.int64) if zones.population is None else zones.population
     if zones.population is None:
         notes.append("no column of population: zones weigh alike")
@@ -92,6 +89,15 @@ def zone_geography(zones: Zones, place: str, outline: shapely.Geometry | None = 
     unit_id = tables["tracts"]["tract_id"].to_numpy(dtype=object).astype(str)
     row = np.searchsorted(unit_id, zones.unit_id.astype(str))
     return ZoneGeography(tables, row, int(np.searchsorted(unit_id, ELSEWHERE)), notes)
+
+
+def _hull(site: npt.NDArray[np.float64]) -> shapely.Geometry:
+    """The convex hull of points in degrees, wider by about half the distance between neighbors."""
+    scale = np.array([max(float(np.cos(np.radians(site[:, 1].mean()))), 0.1), 1.0])
+    hull = shapely.convex_hull(shapely.multipoints(site * scale))
+    edge = max(0.5 * float(np.sqrt(shapely.area(hull) / len(site))), _LEAST_EDGE_DEG)
+    wide = shapely.transform(shapely.buffer(hull, edge, quad_segs=4), lambda xy: xy / scale)
+    return shapely.intersection(wide, shapely.box(-180, -90, 180, 90))
 
 
 class _Level(NamedTuple):
@@ -112,26 +118,44 @@ def _place_elsewhere(zones: Zones) -> tuple[float, float]:
 
 
 def _levels(zones: Zones, people: Ints, polygon: Shapes, notes: list[str]) -> dict[str, _Level]:
-    """Units by level: declared parents where they nest, else contiguous groups; and those that the base map draws."""
-    nested = [_Level(parent.unit_id, parent.names) for parent in _nested_parents(zones)]
-    labels = [parent.label for parent in _nested_parents(zones)]
-    sizes = _GROUP_ZONES if zones.population is None else _GROUP_PEOPLE
+    """Units by level: declared parents where they nest, else contiguous groups; and those that the base map draws.
+
+    The smallest parents are the smaller groups if they have fewer people than larger groups need. Otherwise they are
+    the larger groups, and the smaller ones are within them.
+    """
+    parents = _nested_parents(zones)
+    least_small, least_large = _GROUP_ZONES if zones.population is None else _GROUP_PEOPLE
     kind = "zones" if zones.population is None else "people"
     of_zones = _Level(zones.unit_id, dict(zip(zones.unit_id, zones.name, strict=True)))
-    chain = [of_zones]
-    for step, (size, least) in enumerate(zip(("smaller", "larger"), sizes, strict=True)):
-        if step < len(nested):
-            chain.append(nested[step])
-            notes.append(f"{size} groups for coarsening: {labels[step]}")
-            continue
-        unit = _contiguous_groups(chain[-1].unit_id, people, zones, polygon, least, f"G{step + 1}-")
-        named = {group: f"Group {int(group.partition('-')[2])}" for group in sorted(set(unit))}
-        chain.append(_Level(unit, named))
-        notes.append(
-            f"{size} groups for coarsening: {len(named):,} contiguous ones of at least {least:,} {kind}"
-        )
-    drawn = of_zones if len(zones.code) <= _MOST_DRAWN else chain[1]
-    return {"puma": chain[1], "superpuma": chain[2], "county": drawn}
+    levels: dict[str, _Level] = {}
+    said: dict[str, str] = {}
+
+    def take(level: str, parent: Parent) -> None:
+        levels[level] = _Level(parent.unit_id, parent.names)
+        said[level] = parent.label
+
+    def group(level: str, unit: Shapes, least: int, within: Shapes | None = None) -> None:
+        unit_id = _contiguous_groups(zones, people, polygon, unit, least, within)
+        levels[level] = _Level(unit_id, {name: name for name in sorted(set(unit_id))})
+        said[level] = f"{len(levels[level].names):,} contiguous ones of at least {least:,} {kind}"
+
+    if parents and people.sum() < least_large * len(set(parents[0].unit_id)):
+        take("puma", parents[0])
+        if len(parents) > 1:
+            take("superpuma", parents[1])
+        else:
+            group("superpuma", parents[0].unit_id, least_large)
+    elif parents:
+        take("superpuma", parents[0])
+        group("puma", zones.unit_id, least_small, parents[0].unit_id)
+    else:
+        group("puma", zones.unit_id, least_small)
+        group("superpuma", levels["puma"].unit_id, least_large)
+    notes += [
+        f"smaller groups for coarsening: {said['puma']}",
+        f"larger groups for coarsening: {said['superpuma']}",
+    ]
+    return levels | {"county": of_zones if len(zones.code) <= _MOST_DRAWN else levels["puma"]}
 
 
 def _nested_parents(zones: Zones) -> list[Parent]:
@@ -141,28 +165,33 @@ def _nested_parents(zones: Zones) -> list[Parent]:
     for parent in zones.parents:
         n_units = len(set(parent.unit_id))
         inside = len(set(zip(below, parent.unit_id, strict=True))) == len(set(below))
-        if "" not in parent.names and (parent.unit_id != "").all() and n_units > 1 and inside:
+        if (parent.unit_id != "").all() and n_units > 1 and inside:
             nested.append(parent)
             below = parent.unit_id
     return nested[:2]
 
 
 def _contiguous_groups(
-    unit: Shapes, people: Ints, zones: Zones, polygon: Shapes, least: int, prefix: str
+    zones: Zones, people: Ints, polygon: Shapes, unit: Shapes, least: int, within: Shapes | None
 ) -> Shapes:
-    """Identifier of the group of each zone; zones of one unit are in one group."""
-    ids, index = np.unique(unit.astype(str), return_inverse=True)
-    weight = np.bincount(index, people).astype(np.int64)
-    n = np.bincount(index)
-    lon, lat = (np.bincount(index, place) / n for place in (zones.lon_deg, zones.lat_deg))
-    order = np.argsort(index, kind="stable")
-    ends = np.append(0, np.cumsum(n))
-    shape = np.empty(ids.size, dtype=object)
-    for at in range(ids.size):
-        rows = order[ends[at] : ends[at + 1]]
-        shape[at] = polygon[rows[0]] if rows.size == 1 else shapely.union_all(polygon[rows])
-    group = group_units(weight, lon, lat, neighbors(lon, lat, shape), min_population=least)
-    return np.array([f"{prefix}{number + 1:03d}" for number in group[index]], dtype=object)
+    """Name of the group of each zone; zones of one unit are in one group, and a group is in one unit of `within`."""
+    names = np.empty(len(zones.code), dtype=object)
+    parts = [np.arange(len(zones.code))]
+    if within is not None:
+        parts = [np.flatnonzero(within == above) for above in sorted(set(within))]
+    first = 1
+    for rows in parts:
+        ids, index = np.unique(unit[rows].astype(str), return_inverse=True)
+        weight = np.bincount(index, people[rows]).astype(np.int64)
+        n = np.bincount(index)
+        lon, lat = (np.bincount(index, place[rows]) / n for place in (zones.lon_deg, zones.lat_deg))
+        shape = np.empty(ids.size, dtype=object)
+        for at in range(ids.size):
+            shape[at] = shapely.union_all(polygon[rows[index == at]])
+        number = group_units(weight, lon, lat, neighbors(lon, lat, shape), min_population=least)
+        names[rows] = [f"Group {place}" for place in (first + number[index]).tolist()]
+        first += int(number.max()) + 1
+    return names
 
 
 def _tables(

@@ -30,6 +30,7 @@ from geodata.zones.zones import Zones, check_zones
 
 ZONE_LABEL: Final = "Zone"
 _SHOWN: Final = 5
+_MOST_NAMED: Final = 20
 _COUNTED: Final = "S000"
 """Name of the total in certificates of published counts, as LODES calls its column of all jobs."""
 _MOST_TEXTS: Final = 200_000
@@ -154,7 +155,7 @@ def import_zones(
         "layers": _layer_facts(zones, geography),
         "elsewhere": {},
         "outflow": {},
-        "notes": [*columns.lines(), *geography.notes],
+        "notes": [*columns.lines(), *_unread_lines(columns, raw, text), *geography.notes],
         "commitment_key": commitment_key or secrets.token_hex(32),
     }
     tables = geography.tables | {"jobs": jobs, "prior": _no_prior()}
@@ -173,6 +174,23 @@ def _columns(files: ZoneFiles, raw: RawZones, text: TextTable) -> FileColumns:
     zones = guess_zone_columns(raw.path, raw.frame, texts, points=raw.geometry is None)
     flows = guess_flow_columns(text.path, values, frozenset(raw.frame[zones.code]))
     return FileColumns(zones=zones, flows=flows)
+
+
+def _unread_lines(columns: FileColumns, raw: RawZones, text: TextTable) -> list[str]:
+    """Columns that nothing is made of: modes, for example, would be lost in silence."""
+    zones, flows = columns.zones, columns.flows
+    read = {zones.code, zones.name, zones.population, zones.longitude, zones.latitude}
+    read |= {name for parent in zones.parents for name in (parent.code, parent.name)}
+    ends = {flows.origin, flows.destination, flows.count}
+    unread = {
+        "zones": [str(name) for name in raw.frame if name not in read],
+        "flows": [] if flows.matrix else [name for name in text.table.column_names if name not in ends],
+    }
+    return [
+        f"{what}: not read: {', '.join(names[:_MOST_NAMED])}{', …' if len(names) > _MOST_NAMED else ''}"
+        for what, names in unread.items()
+        if names
+    ]
 
 
 def _jobs(path: Path, flows: Flows, geography: ZoneGeography) -> pandas.DataFrame:

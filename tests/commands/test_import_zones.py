@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from mapapp.answers.release import Release
 from tests.commands.running import refused, run_here
 from tests.geodata import zone_samples as samples
 
+DOCS = Path(__file__).parents[2] / "docs" / "zones.md"
+SHARED = Path(__file__).parents[3] / "shared" / "data" / "zones"
+_STORES = (".published", ".dataset", ".release")
 N_TRIPS = int(samples.counts().sum())
 
 
@@ -116,3 +120,30 @@ def test_explain_only_prints(folder: Path, tmp_path: Path) -> None:
     done = run_here("import", tmp_path / "x", *files, "--explain")
     assert 'code = "zone_code"' in done.out
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    "heading", ["Leeds: 107 points", "A release of confidential trips", "The districts of the United"]
+)
+def test_the_commands_of_the_documentation_run(heading: str, tmp_path: Path) -> None:
+    """A page whose commands fail on the files that it is about would send every newcomer away."""
+    if not (SHARED / "leeds_msoa_points.csv").exists():
+        pytest.skip("the files of other countries are absent")
+    section = DOCS.read_text(encoding="utf-8").split(f"## {heading}", 1)[1].split("\n## ", 1)[0]
+    lines = [line.strip() for line in section.splitlines() if line.startswith("    commutemap ")]
+    assert len(lines) == 4
+    for line in lines:
+        name, *arguments = shlex.split(line)[1:]
+        if name == "serve":
+            assert Release.open(tmp_path / arguments[0]).areas.columns["zone"]
+            continue
+        placed = [
+            str(SHARED / word)
+            if (SHARED / word).exists()
+            else str(tmp_path / word)
+            if word.endswith(_STORES)
+            else word
+            for word in arguments
+        ]
+        done = run_here(name, *placed, *(["-q"] if name in ("import", "synthesize") else []))
+        assert done.code == 0, (line, done.out, done.err)

@@ -95,6 +95,23 @@ def test_declared_parents_are_layers_and_coarsening(polygons: Path, tmp_path: Pa
     assert {layer["label"] for layer in result.imported.facts["layers"]} == {"Zone", "District"}
 
 
+def test_large_parents_hold_the_smaller_groups(tmp_path: Path) -> None:
+    """A region of millions as the smaller group would hide where in it anybody lives."""
+    features = [
+        {**feature, "properties": feature["properties"] | {"population": 60_000 + number}}
+        for number, feature in enumerate(samples.squares())
+    ]
+    zones = samples.write_polygons(tmp_path / "zones.geojson", features)
+    result = imported(zones, samples.write_pairs(tmp_path / "flows.csv"))
+    blocks = result.imported.tables["blocks"]
+    here = blocks[~blocks["elsewhere"]]
+    assert here["layer_district"].equals(here["superpuma_id"])
+    groups = here.groupby("puma_id").agg(n=("layer_district", "nunique"), people=("population", "sum"))
+    assert (groups["n"] == 1).all()
+    assert groups["people"].min() >= 100_000
+    assert len(groups) > 3
+
+
 def test_groups_follow_from_zones_and_never_from_trips(tmp_path: Path) -> None:
     """Groups that depended on confidential trips would change with them."""
     points = samples.write_points(tmp_path / "zones.csv")
