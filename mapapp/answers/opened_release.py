@@ -160,6 +160,7 @@ class OpenedRelease(OpenedPublication):
                 f"layer {str(layer)[:40]!r}: give the name of a layer, such as 'county' or 'town'"
             )
         level = level_named(layer)
+        self.areas.require_layer(level)
         return self.areas.units(self.areas.usual.of(end, here, there) if level == USUAL else level)
 
     def _about(

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from geodata.store.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from geodata.text import list_names
-from mapapp.answers.areas.levels import LEVEL_LABELS
+from mapapp.answers.areas.levels import level_label
 from mapapp.answers.areas.unit_names import state_names
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.publication import is_of_records, is_published
@@ -65,7 +65,7 @@ def level_word(level: str) -> str:
     known = {"stplc": "place", "zcta": "ZIP area", "puma": "PUMA", "tract": "tract", "cbsa": "metro area"}
     if level in known:
         return known[level]
-    label = LEVEL_LABELS.get(level, level).split(" (")[0]
+    label = level_label(level).split(" (")[0]
     has_names = any(letter.isupper() for letter in label[1:])
     return label if has_names else label[0].lower() + label[1:]
 

@@ -17,7 +17,7 @@ from mapapp.answers.analyses.job_balance import JobBalance
 from mapapp.answers.analyses.measures import Row, caution
 from mapapp.answers.analyses.results import AreaComparison, Change, Destinations, FlowMatrix, Result
 from mapapp.answers.analyses.short_tables import shortened
-from mapapp.answers.areas.levels import LEVEL_LABELS, NAMED
+from mapapp.answers.areas.levels import NAMED, level_label
 from mapapp.answers.areas.unit_names import name_parts
 from mapapp.answers.errors.error_marks import (
     EXCEEDS,
@@ -184,7 +184,7 @@ def _units(
 
 
 def _unit(layer: str) -> str:
-    return LEVEL_LABELS.get(layer, layer).split(" (")[0]
+    return level_label(layer).split(" (")[0]
 
 
 def _row(

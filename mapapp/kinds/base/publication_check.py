@@ -25,6 +25,7 @@ from geodata.store.schema import (
     TABLES,
 )
 from geodata.store.store import Store
+from geodata.store.zones import is_of_zones
 from mapapp.answers.claims import PublicationClaim, as_json
 from mapapp.answers.publication import (
     BOUND_FIELD,
@@ -111,8 +112,9 @@ def check_facts(release: Store, workplaces: npt.NDArray[np.integer]) -> Certific
     used = set(states[np.unique(workplaces)].tolist())
     stated = release.manifest.get("destination_states", [])
     n_units = release.table("layers", ["layer"])["layer"].value_counts()
+    labels = LAYER_LABELS | (_free_labels(release.manifest) if is_of_zones(release.manifest) else {})
     layers = [
-        {"layer": code, "label": LAYER_LABELS.get(code, code), "column": f"layer_{code}", "n_units": int(n)}
+        {"layer": code, "label": labels.get(code, code), "column": f"layer_{code}", "n_units": int(n)}
         for code, n in zip(n_units.index.astype(str), n_units, strict=True)
     ]
     wrong = []
@@ -121,6 +123,14 @@ def check_facts(release: Store, workplaces: npt.NDArray[np.integer]) -> Certific
     if not is_written_alike(_sort_by_code(release.manifest.get("layers", [])), _sort_by_code(layers)):
         wrong.append("layers: different from the table of layers")
     return CertificateCheck("states and layers", not wrong, "; ".join(wrong) or "match the tables")
+
+
+def _free_labels(facts: Mapping[str, object]) -> dict[str, str]:
+    """Labels of layers as whoever imported zones of any country called them: one line each."""
+    listed = facts.get("layers")
+    layers = [layer for layer in (listed if isinstance(listed, list) else ()) if isinstance(layer, dict)]
+    labels = {str(layer.get("layer")): str(layer.get("label", "")) for layer in layers}
+    return {code: label for code, label in labels.items() if label.strip() and label.isprintable()}
 
 
 def _measure_file(release: Store, name: str, stated: Mapping[str, object]) -> dict[str, object]:
