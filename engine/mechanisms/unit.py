@@ -44,7 +44,7 @@ class UnitSizes(NamedTuple):
     """Destination tract and number of workers of every unit: int32[U] and int64[U]; public."""
 
     tract: npt.NDArray[np.int32]
-    count: npt.NDArray[np.int64]
+    n_workers: npt.NDArray[np.int64]
 
 
 def sizes_of_units(

@@ -332,7 +332,7 @@ def export(
     target: PathLike,
     to: Form,
     *,
-    layers: Sequence[str] | None = None,
+    layers: Sequence[str] = (),
     more: Sequence[With] = (),
     date: datetime.date | None = None,
 ) -> Exported:

@@ -127,7 +127,7 @@ def _rows_by_support(certified: CertifiedClasses, counts: WorkplaceCounts, unit:
         {
             "n_support": size,
             "synthesizers": number,
-            "n_workers": " ".join(map(str, np.unique(drawn.count[of_unit == size]).tolist())),
+            "n_workers": " ".join(map(str, np.unique(drawn.n_workers[of_unit == size]).tolist())),
         }
         for size, number in zip(sizes.tolist(), times.tolist(), strict=True)
     ]
