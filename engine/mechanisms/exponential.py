@@ -46,6 +46,7 @@ from engine.threads import run_ranges
 
 __all__ = [
     "ExponentialPromise",
+    "draw_units",
     "exponential",
     "exponential_promise",
     "unit_thetas",
@@ -162,14 +163,15 @@ def exponential(
     exact = exponential_epsilon(epsilon)
 
     def draw(units: Synthesizers) -> SyntheticPoints:
-        return _draw_units(key, units, support, exact, threads)
+        return draw_units(key, units, support, exact, threads)
 
     return draw_by_unit(key, synthesizers, unit, tract_number, draw, threads=threads)
 
 
-def _draw_units(
+def draw_units(
     key: SecretKey, units: Synthesizers, support: SupportTable, epsilon: Fraction, threads: int
 ) -> SyntheticPoints:
+    """Draw every unit's table by itself; arguments and errors as for :func:`exponential`."""
     synthetic_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(units.n_synthetic)))
     check_fit(units, support, synthetic_ptr)
     synthetic = PointLists(synthetic_ptr, np.empty(int(synthetic_ptr[-1]), dtype=np.int32))
@@ -258,4 +260,4 @@ def _look_up_laws(
     if met.size:
         k, n = sizes[met // n_classes].tolist(), (met % n_classes).tolist()
         values[:, met] = np.array(list(map(law, k, n)), dtype=np.int64).T
-    return Thetas(*values[:, class_of])
+    return Thetas(*np.ascontiguousarray(values[:, class_of]))

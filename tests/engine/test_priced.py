@@ -18,7 +18,7 @@ from engine.kernels.chacha import BLOCK_LIMIT, COUNTER, has_run_out, open_stream
 from engine.kernels.chance import chance_of
 from engine.mechanisms import prices
 from engine.mechanisms.dirichlet_multinomial import SyntheticPoints
-from engine.mechanisms.exponential import exponential, exponential_promise
+from engine.mechanisms.exponential import exponential, exponential_promise, unit_thetas
 from engine.mechanisms.kernels import normalizers
 from engine.mechanisms.kernels.priced import PricedLaw, PricedSpace, free_and_lay_out
 from engine.mechanisms.prices import LAWS, PRICE_UNITS, TableLaw, law_of, unpriced_law
@@ -168,6 +168,15 @@ def test_the_law_of_more_than_thirty_workers_keeps_the_ratio_of_their_number(
     best = unpriced_twin.inverse_theta_of_total(n, k, e_to(epsilon))
     assert unpriced_law(Fraction(epsilon), k, n).inverse_theta <= law.inverse_theta <= best
     assert law.inverse_theta == pytest.approx(best, rel=1e-9) or k > 1000
+
+
+@pytest.mark.parametrize("n", [200, 201, 500])
+def test_more_than_200_workers_have_the_theta_of_any_number(n: int) -> None:
+    """Finds units above 200 drawn with the noise of 200 workers, too little for their epsilon."""
+    epsilon, k = Fraction(1), 1000
+    drawn = unit_thetas(epsilon, same_synthesizers(1, [0] * n, n, 1), one_table([1] * k))
+    theta = Fraction(int(drawn.numerator[0]), int(drawn.denominator[0]))
+    assert (theta == Fraction(THETA_UNITS, unpriced_law(epsilon, k, n).inverse_theta)) == (n > 200)
 
 
 def test_earlier_laws_are_those_of_certificates_of_that_time() -> None:

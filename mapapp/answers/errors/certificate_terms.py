@@ -50,6 +50,7 @@ class DrawnTerms(msgspec.Struct, frozen=True, kw_only=True):
     mechanism: Literal["dirichlet-multinomial", "exponential"] = "dirichlet-multinomial"
     unit: Unit = "cell"
     clean: bool = False
+    cascade: bool = False
 
     @classmethod
     def of(cls, certificate: JsonMapping) -> Self:

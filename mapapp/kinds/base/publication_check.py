@@ -19,9 +19,9 @@ from geodata.store.characteristic_groups import ALL_WORKERS, ENDS, SEGMENTS
 from geodata.store.schema import (
     CHARACTERISTIC_COUNTS,
     CHARACTERISTICS,
-    COPIED_TABLES,
     IDENTIFIER,
     LAYER_LABELS,
+    OPTIONAL_TABLES,
     TABLES,
 )
 from geodata.store.store import Store
@@ -44,7 +44,7 @@ from mapapp.kinds.base.certificate_comparison import is_written_alike
 
 def check_files(release: Store) -> CertificateCheck:
     """Check that the release has its tables, their columns, the certificate and public facts, and nothing else."""
-    base = [table for table in COPIED_TABLES if release.has_table(table.name)]
+    base = [table for table in OPTIONAL_TABLES[release.kind] if release.has_table(table.name)]
     tables = (*TABLES[release.kind], *base)
     allowed = {f"{table.name}.parquet" for table in tables} | {CERTIFICATE}
     strange = sorted(set(release.manifest["files"]) ^ allowed)

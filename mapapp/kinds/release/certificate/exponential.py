@@ -61,6 +61,18 @@ _UNIT_CAVEATS: Final[Mapping[Unit, tuple[str, ...]]] = {
     ),
 }
 
+_CASCADE_CAVEATS: Final = (
+    "What was drawn are groups of support points, which the table of labels lists. Groups were chosen from public "
+    "facts and from the labels of larger workplaces. Each worker was then dealt a place, in nearly all cases one of "
+    "the drawn group, by labels and public facts alone.",
+)
+
+_TAKEN_FOR_GRANTED_OF_CASCADE: Final = (
+    "the draw is over clusters of support points, n_support of them, in place of single points; they follow from "
+    "public facts and from the labels of units with more workers, which the release shows",
+    "a unit's draw reads its own workers alone, and no two units share a stream of random numbers",
+)
+
 _UNREAD: Final = {"delta": "1e-6", "min_retention": "1", "accountant": "sound"}
 """Placeholders for parameters that the exponential mechanism does not use; nothing depends on these values."""
 
@@ -142,8 +154,12 @@ def exponential_claims(
         "accounting": AccountingClaims(
             published_counts_replace_likelihood_counts=False, rows=_rows(promise, rows, laws)
         ),
-        "mechanism": _section(promise, synthesis.unit),
-        "caveats": [*_CAVEATS, *_UNIT_CAVEATS[synthesis.unit]],
+        "mechanism": _section(promise, synthesis),
+        "caveats": [
+            *_CAVEATS,
+            *_UNIT_CAVEATS[synthesis.unit],
+            *(_CASCADE_CAVEATS if synthesis.cascade else ()),
+        ],
     }
 
 
@@ -195,20 +211,24 @@ def _laws(epsilon: Fraction, n_support: int, n_workers: list[int] | None, versio
     return row if version == "unpriced" else row | {"price": " ".join(str(law.price) for law in laws)}
 
 
-def _section(promise: ExponentialPromise, unit: Unit) -> MechanismClaims:
+def _section(promise: ExponentialPromise, synthesis: SynthesisParameters) -> MechanismClaims:
     """The certificate's `mechanism`; left out for the Dirichlet-multinomial."""
     of_unit = (
         ()
-        if unit == "cell"
+        if synthesis.unit == "cell"
         else (
-            f"the workers of one {DRAWN_TOGETHER[unit]} are drawn together: what is said of one destination and "
-            "segment holds for them",
+            f"the workers of one {DRAWN_TOGETHER[synthesis.unit]} are drawn together: what is said of one destination "
+            "and segment holds for them",
         )
     )
     return MechanismClaims(
         name="exponential",
         is_private=True,
         rule=promise.rule,
-        taken_for_granted=[*promise.taken_for_granted, *of_unit],
+        taken_for_granted=[
+            *promise.taken_for_granted,
+            *of_unit,
+            *(_TAKEN_FOR_GRANTED_OF_CASCADE if synthesis.cascade else ()),
+        ],
         numbers=dict(promise.numbers),
     )

@@ -62,7 +62,11 @@ class NoiseCheck:
         laws: LawVersion = "by number",
     ) -> None:
         self._tract_of_block = geography.tract_of_block
-        self._mechanism, self._unit = parameters.mechanism, parameters.unit
+        self._mechanism, self._unit, self._is_cascade = (
+            parameters.mechanism,
+            parameters.unit,
+            parameters.cascade,
+        )
         self._is_cleaned = parameters.clean
         self._law_of = LAWS[laws]
         self.epsilon = privacy.epsilon
@@ -71,7 +75,7 @@ class NoiseCheck:
 
     def add(self, homes: Inputs, support: Support) -> None:
         """Look at the homes of a batch."""
-        if self._mechanism != "exponential":
+        if self._mechanism != "exponential" or self._is_cascade:
             return
         coarsening = support.coarsening
         limits = self._limits(homes, coarsening.n_support)
@@ -98,6 +102,9 @@ class NoiseCheck:
         """Say what was found, or why nothing can be."""
         if self._mechanism != "exponential":
             reason = f"noise of the mechanism {self._mechanism} is not the same for all homes"
+            return CertificateCheck("noise", True, f"cannot be tested: {reason}")
+        if self._is_cascade:
+            reason = "workers were dealt places by what larger workplaces show"
             return CertificateCheck("noise", True, f"cannot be tested: {reason}")
         if not self.n_tracts:
             reason = (

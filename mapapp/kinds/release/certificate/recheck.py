@@ -70,6 +70,7 @@ from mapapp.kinds.base.row_checks import (
 )
 from mapapp.kinds.base.rows_in_order import NotInOrder, blocks_to_compare, blocks_with_work
 from mapapp.kinds.release.certificate.exponential import exponential_claims, read_privacy
+from mapapp.kinds.release.certificate.labels_check import LabelsCheck
 from mapapp.kinds.release.certificate.noise_check import NoiseCheck
 from mapapp.kinds.release.choose.setting_choice import check_design
 from mapapp.kinds.release.make.batch import SynthesisSource, open_source, prepare_all
@@ -252,8 +253,10 @@ def check_claims(
     yield from _check_segments(release, source.parameters)
     homes = HomesOfKey(source.geography, source.parameters)
     noise = NoiseCheck(source.geography, source.privacy, source.parameters, laws=source.laws)
-    yield _check_again(source, stated, document, homes, noise)
+    labels = LabelsCheck(release, source)
+    yield _check_again(source, stated, document, homes, noise, labels)
     yield noise.result()
+    yield from labels.result()
     yield key.result(TEST_KEY_REASON in stated.status_reasons, homes_agree=homes.are_too_many)
     if stated.beside is not msgspec.UNSET:
         yield check_beside(stated.beside, str(stated.beside_in_words))
@@ -336,7 +339,7 @@ def _check_again(
     source: SynthesisSource,
     stated: ReleaseCertificate,
     document: Certificate,
-    *homes: HomesOfKey | NoiseCheck,
+    *homes: HomesOfKey | NoiseCheck | LabelsCheck,
 ) -> CertificateCheck:
     """Make the certificate again from the public tables, and compare it field by field; show all homes to `homes`."""
     certified = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.errors import ParameterError
 from engine.kernels.units import WEIGHT_UNITS
 from engine.mechanisms.cleaning import clean_points
 from engine.mechanisms.dirichlet_multinomial import (
@@ -56,6 +57,10 @@ def draw_points(
     EngineError
         As the mechanism's own function.
     """
+    if parameters.cascade:
+        raise ParameterError(
+            "the cascade is drawn over all workplace tracts of a dataset together, by synthesize: leave it out here"
+        )
     released = draw_support_points(
         key, synthesizers, support.table, privacy, parameters, destination_tract=destination_tract
     )

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from engine.accountant.lone_worker import stay_apart, stay_weighted
 from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.mechanisms.cascade import count_clusters
 from engine.mechanisms.prices import LAWS, PRICE_UNITS, LawVersion
 from engine.mechanisms.thetas import THETA_BITS
 from engine.mechanisms.unit import sizes_of_units
@@ -108,7 +109,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
-Case = Literal["lone workers", "apart"]
+Case = Literal["lone workers", "apart", "lone workers in clusters", "apart in clusters"]
 """Lone workers; or an example: workers drawn together who all live in different points."""
 
 _MOST_TRACTS: Final = 2_000
@@ -178,6 +179,8 @@ def lone_workers(
     Of more than 4,000 tracts, about 2,000 evenly spaced ones stand for all, unless the batch is a sample. They are
     chosen by row, so the result does not depend on batches. ``laws`` says which laws the exponential mechanism has.
     """
+    if parameters.cascade:
+        return _chances_in_clusters(certified, synthesizers, privacy, parameters)
     every = 1 if is_sample else max(support.coarsening.tracts.n_tracts // _MOST_TRACTS, 1)
     is_looked_at = support.coarsening.destination % every == 0
     if parameters.unit != "cell":
@@ -212,6 +215,8 @@ def lone_worker_facts(parts: Sequence[LoneWorkers], parameters: SynthesisParamet
     """
     workers = np.concatenate([part.workers for part in parts])
     case: Case = "lone workers" if parameters.unit == "cell" else "apart"
+    if parameters.cascade:
+        case = "lone workers in clusters" if parameters.unit == "cell" else "apart in clusters"
     return {
         "workers": sum(part.n_workers for part in parts),
         "stay": _chances(np.concatenate([part.stay for part in parts]), workers),
@@ -315,6 +320,32 @@ def _chances_apart(
         true_tract=stay * _true_tract_shares(support, is_looked_at)[pairs[0]],
         workers=np.bincount(of_pair.reshape(-1), n, pairs.shape[1]).astype(np.int64),
         n_workers=int(synthesizers.count.sum()),
+    )
+
+
+def _chances_in_clusters(
+    certified: CertifiedClasses,
+    synthesizers: PlacedSynthesizers,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+) -> LoneWorkers:
+    """Return the chances of lone workers to keep the true cluster, or in larger units of workers in different ones.
+
+    Which support point of the cluster they are dealt depends on all other workers, so no chance of it is stated.
+    """
+    tract, n = sizes_of_units(
+        parameters.unit, synthesizers.destination, synthesizers.tract, synthesizers.count
+    )
+    if parameters.unit == "cell":
+        tract, n = tract[n == 1], n[n == 1]
+    clusters = count_clusters(privacy.epsilon, np.diff(certified.prior.support_ptr)[tract], n)
+    pairs, of_pair = np.unique(np.stack([clusters, np.minimum(n, clusters)]), axis=1, return_inverse=True)
+    stay = np.array([_stay_apart(privacy, int(c), int(apart)) for c, apart in pairs.T], dtype=np.float64)
+    return LoneWorkers(
+        stay=stay,
+        true_tract=np.full(stay.size, np.nan),
+        workers=np.bincount(of_pair.reshape(-1), n, pairs.shape[1]).astype(np.int64),
+        n_workers=int(n.sum()),
     )
 
 

@@ -26,6 +26,7 @@ from geodata.json_objects import JsonObject
 from geodata.store.store import Store
 from mapapp.answers.errors.stated_errors import stated_errors
 from mapapp.answers.promise.lone_worker import stay_text, true_tract_text
+from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.base.certificate import Certificate
 from mapapp.kinds.base.compared_homes import Places, compare_homes
@@ -230,6 +231,11 @@ def plan_synthesis(
         As there.
     """
     require_fixed_count(privacy, parameters)
+    if parameters.cascade:
+        raise UsageError(
+            "--dry-run with --cascade on: its errors cannot be expected from public data yet; make a release of a "
+            "generated dataset instead, or leave one out"
+        )
     stages = stages_of(parameters, design.mechanisms if design is not None else ())
     ensure_compiled(lambda: report("compiling kernels (once)", 0, 0), stages)
     seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()

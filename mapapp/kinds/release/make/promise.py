@@ -13,9 +13,10 @@ from fractions import Fraction
 import numpy as np
 
 from engine.errors import CertificateError
+from engine.mechanisms.cascade import count_clusters
 from engine.mechanisms.prices import LawVersion
 from engine.mechanisms.unit import sizes_of_units
-from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.json_objects import JsonObject
 from geodata.store.store import Store
@@ -96,7 +97,7 @@ def certify_batch(
     n_support = support.coarsening.n_support
     return CertifiedBatch(
         weights=certified.of_synthesizers(),
-        rows=_rows(certified, counts, privacy, parameters.unit),
+        rows=_rows(certified, counts, privacy, parameters),
         n_support=(int(n_support.min()), int(n_support.sum()), int(n_support.max())),
         n_eliminated=support.n_eliminated,
         n_without_flows=support.n_without_flows,
@@ -106,23 +107,35 @@ def certify_batch(
 
 
 def _rows(
-    certified: CertifiedClasses, counts: WorkplaceCounts, privacy: PrivacyParameters, unit: Unit
+    certified: CertifiedClasses,
+    counts: WorkplaceCounts,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
 ) -> list[Row]:
     if certified.accounting is None:
-        return _rows_by_support(certified, counts, unit)
+        return _rows_by_support(certified, counts, privacy, parameters)
     times = np.bincount(certified.class_of)
     return certificate_rows(privacy, certified.classes, certified.accounting, times)
 
 
-def _rows_by_support(certified: CertifiedClasses, counts: WorkplaceCounts, unit: Unit) -> list[Row]:
+def _rows_by_support(
+    certified: CertifiedClasses,
+    counts: WorkplaceCounts,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+) -> list[Row]:
     """How many synthesizers have how many support points, and which numbers of workers are drawn over these.
 
-    The law of the exponential mechanism depends on both.
+    The law of the exponential mechanism depends on both. In a cascade, units are counted, by their numbers of clusters.
     """
     n_support = np.diff(certified.prior.support_ptr)
-    sizes, times = np.unique(n_support[counts.tract], return_counts=True)
-    drawn = sizes_of_units(unit, counts.destination, counts.tract, counts.count)
-    of_unit = n_support[drawn.tract]
+    drawn = sizes_of_units(parameters.unit, counts.destination, counts.tract, counts.count)
+    of_unit = of_row = n_support[drawn.tract]
+    if parameters.cascade:
+        of_unit = of_row = count_clusters(privacy.epsilon, of_unit, drawn.count)
+    elif parameters.unit != "cell":
+        of_row = n_support[counts.tract]
+    sizes, times = np.unique(of_row, return_counts=True)
     return [
         {
             "n_support": size,

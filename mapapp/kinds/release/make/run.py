@@ -17,6 +17,7 @@ from geodata.json_objects import JsonObject
 from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, write_store
 from mapapp.answers.claims import as_json
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
+from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.base.certificate import (
     RUN_ID,
@@ -44,6 +45,7 @@ from mapapp.kinds.release.choose.design_by_validity import DesignFacts
 from mapapp.kinds.release.choose.public_part import public_part_of
 from mapapp.kinds.release.choose.setting_choice import Choice, choose_setting, design_lines
 from mapapp.kinds.release.make.batch import BatchRunner, Columns, SynthesisSource, ThreadRunner, source_of
+from mapapp.kinds.release.make.cascade import CascadeRunner
 from mapapp.kinds.release.make.last_release import add_last_release, last_release_lines
 from mapapp.kinds.release.make.margin_options import WHOLE_DATASET, DatasetView
 from mapapp.kinds.release.make.marginal_segments import add_joint_segments, assigns_from_margins
@@ -231,6 +233,10 @@ def run_synthesis(
     scheduler = workers if isinstance(workers, str) else None
     threads = workers if isinstance(workers, int) else None
     require_fixed_count(privacy, parameters)
+    if parameters.cascade and scheduler is not None:
+        raise UsageError(
+            f"--scheduler {scheduler} with --cascade on: the cascade is drawn on one machine; leave one out"
+        )
     refuse_existing(release_path)
     if scheduler is None:
         stages = stages_of(parameters, design.mechanisms if design is not None else ())
@@ -258,6 +264,8 @@ def run_synthesis(
             certificate |= _claim_beside(dataset, certificate, Ledger(dataset.path).entries(), beside)
             claims, spent = _spend(dataset, release_path, certificate, beside)
             certificate |= claims
+            if isinstance(runner, CascadeRunner):
+                _stream(writer, "labels", runner.labels(key))
             _stream(writer, "jobs", runner.jobs(key))
             _stream(writer, "points", runner.points(key))
         report("writing the release", 0, 0)
@@ -280,7 +288,8 @@ def _runner(
 ) -> AbstractContextManager[BatchRunner]:
     """The runner that works on the batches: this machine's threads, or a cluster."""
     if client is None:
-        return nullcontext(ThreadRunner(source, threads=threads or os.cpu_count() or 1, report=report))
+        kind = CascadeRunner if source.parameters.cascade else ThreadRunner
+        return nullcontext(kind(source, threads=threads or os.cpu_count() or 1, report=report))
     from mapapp.kinds.cluster.release_runner import cluster_runner
 
     return cluster_runner(client, source, directory, secret=not key.is_test, report=report)

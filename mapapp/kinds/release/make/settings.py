@@ -38,7 +38,7 @@ DEFAULT_MIN_RETENTION = "0.025"
 _SHAPE: Final = tuple(
     field.name
     for field in fields(SynthesisParameters)
-    if field.name in RELEASE_OPTIONS and field.name != "prior"
+    if field.name in RELEASE_OPTIONS and field.name not in ("prior", "cascade")
 )
 """Options that are parameters of the synthesizers under the same name."""
 
@@ -133,6 +133,8 @@ def _setting_of(options: ReleaseOptions) -> tuple[PrivacyParameters, SynthesisPa
     }
     if "q50_mi" in shape or "q90_mi" in shape:
         shape["q75_mi"] = False
+    if options.cascade == "on":
+        shape["cascade"] = True
     parameters = SynthesisParameters.from_dict(shape | {"mechanism": mechanism})
     require_fixed_count(privacy, parameters)
     require_range(privacy, mechanism)
@@ -229,6 +231,11 @@ def designed_choice(options: ReleaseOptions) -> Choice | None:
         if options.mechanism == AUTO:
             raise UsageError("--mechanism auto without --design auto: give both, or name a mechanism")
         return None
+    if options.cascade == "on":
+        raise UsageError(
+            "--cascade on with --design auto: radii are not chosen for the cascade; give --tract-radius and "
+            "--puma-radius"
+        )
     for name, option in RELEASE_OPTIONS.items():
         if option.is_designed and getattr(options, name) is not None:
             raise UsageError(
