@@ -80,6 +80,13 @@ _RANGE: Final = re.compile(r"(\d{1,12})\.\.(\d{1,12})")
 )
 @click.option("--zero", "zeros", multiple=True, metavar="TEXT", help="Another text of zero, such as -.")
 @click.option(
+    "--shown",
+    "shown_flags",
+    multiple=True,
+    metavar="TEXT",
+    help="A flag, in a column of flags after a column of counts, of a count that is as published, such as e.",
+)
+@click.option(
     "--range",
     "ranges",
     multiple=True,
@@ -206,6 +213,7 @@ def _conventions(options: dict[str, Option]) -> Conventions:
         options["ranges"],
         options["thousands"] or "",
         options["rounded"],
+        options["shown_flags"],
     )
 
 

@@ -64,6 +64,8 @@ class Conventions:
     ----------
     marks, zeros : tuple of str
         Further texts of a suppressed cell, and of zero.
+    shown : tuple of str
+        Flags beside a count that is as published.
     ranges : dict of str to (int, int)
         Texts, marks among them, that mean from one number to another; ``SUPPRESSED`` without an upper end.
     thousands : str
@@ -78,6 +80,7 @@ class Conventions:
 
     marks: tuple[str, ...] = ()
     zeros: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
     ranges: dict[str, tuple[int, int]] = field(default_factory=dict)
     thousands: str = ""
     base: int = 1
@@ -109,6 +112,35 @@ class Conventions:
         if number is not None:
             return self._count(number, text)
         return self._range(text, *_range_of(text))
+
+    def flagged(self, text: str, flag: str, delimiter: str = ",") -> Meaning:
+        """Read the text of one cell that has a flag in the column after it; offices write 0 where they suppress.
+
+        Raises
+        ------
+        UsageError
+            As :meth:`meaning`, or the flag does not go with the count.
+        """
+        if not flag or flag in self.shown:
+            return self.meaning(text, delimiter)
+        if flag not in MARKS and flag not in self.marks and flag not in self.ranges:
+            raise UsageError(
+                f"the flag {printable(flag)} can mean suppressed or not; say which with --mark or --shown, such as "
+                f"--shown={printable(flag)}"
+            )
+        if text not in ("", "0", flag) and text not in MARKS and text not in self.marks:
+            raise UsageError(
+                f"{printable(text)} with the flag {printable(flag)} is shown and suppressed; if counts with this flag "
+                f"are as published, give --shown={printable(flag)}"
+            )
+        if flag in self.ranges:
+            return self._range(flag, *self.ranges[flag])
+        self.read[f"{text or 'empty'} with the flag {flag}", _AS_SUPPRESSED] += 1
+        return Meaning(SUPPRESSED)
+
+    def is_flag_column(self, texts: Sequence[str]) -> bool:
+        """Whether the texts of a column can be flags: some cells are empty, and all others are no counts."""
+        return any(texts) and not all(texts) and not any(re.search("[0-9]", text) for text in texts)
 
     @property
     def has_ranges(self) -> bool:
@@ -167,7 +199,12 @@ class Conventions:
 
 
 def conventions_of(
-    marks: Sequence[str], zeros: Sequence[str], ranges: Sequence[str], thousands: str, rounded: str
+    marks: Sequence[str],
+    zeros: Sequence[str],
+    ranges: Sequence[str],
+    thousands: str,
+    rounded: str,
+    shown: Sequence[str] = (),
 ) -> Conventions:
     """Read what options say about a publisher's tables.
 
@@ -183,12 +220,15 @@ def conventions_of(
             raise UsageError(f"--range {said!r}: give MARK=LOW..HIGH with whole numbers, such as *=1..9")
         high = SUPPRESSED if match["high"] is None else int(match["high"])
         by_text[match["text"].strip()] = (int(match["low"]), high)
-    texts = [*(mark.strip() for mark in marks), *(zero.strip() for zero in zeros), *by_text]
+    flags = tuple(flag.strip() for flag in shown)
+    texts = [*(mark.strip() for mark in marks), *(zero.strip() for zero in zeros), *flags, *by_text]
     for text in texts:
         if not text or _WHOLE.fullmatch(text):
             raise UsageError(f"{text!r} cannot be a mark; give the text of a cell that is no number")
         if texts.count(text) > 1:
-            raise UsageError(f"{text!r} has two meanings; give it to one of --mark, --zero, and --range")
+            raise UsageError(
+                f"{text!r} has two meanings; give it to one of --mark, --zero, --shown, and --range"
+            )
     base, is_random = 1, False
     if rounded:
         match = _ROUNDED.fullmatch(rounded.strip())
@@ -198,6 +238,7 @@ def conventions_of(
     return Conventions(
         marks=tuple(mark.strip() for mark in marks),
         zeros=tuple(zero.strip() for zero in zeros),
+        shown=flags,
         ranges=by_text,
         thousands=thousands,
         base=base,

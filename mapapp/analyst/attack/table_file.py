@@ -47,7 +47,8 @@ def read_table(path: Path, conventions: Conventions | None = None) -> GivenTable
 
     Fields are separated by commas, semicolons, or tabs. A row and a column labeled Total (or Totals, All, Sum, Grand
     total) are totals, at the end or at the beginning. Whole numbers may have thousands separators. A cell that is a
-    range is suppressed, with limits; so is every cell of a rounded table. A table that `commutemap export` wrote as
+    range is suppressed, with limits; so is every cell of a rounded table. A column without counts, some of whose cells
+    are empty, has flags of the column before it. A table that `commutemap export` wrote as
     printed can have a column of what each row's suppressed cells add up to; it becomes one of totals.
 
     Raises
@@ -105,16 +106,20 @@ def _read(path: Path, conventions: Conventions) -> _Labeled:
         repeated = next((label for label, times in Counter(labels).items() if times > 1), None)
         if repeated is not None:
             raise UsageError(f"{path}: two {kind}s are labeled {repeated!r}; give each its own label")
-    meanings = np.zeros((3, len(rows), len(columns)), dtype=np.int64)
+    counts, flag_of = _pair_flags(path, columns, lines, conventions)
+    meanings = np.zeros((3, len(rows), len(counts)), dtype=np.int64)
     for row, line in enumerate(lines[1:]):
-        for column, text in enumerate(line[1:]):
-            place = f"row {rows[row]}, column {columns[column]}"
+        for place, column in enumerate(counts):
+            text = line[column + 1].strip()
             # A row's only suppressed cell is its own remainder, and is not repeated there.
-            known = text.strip() or (STAR if columns[column] == REMAINDER_LABEL else "")
+            known = text or (STAR if columns[column] == REMAINDER_LABEL else "")
+            flag = line[flag_of[column] + 1].strip() if column in flag_of else ""
             try:
-                meanings[:, row, column] = conventions.meaning(known, delimiter)
+                meanings[:, row, place] = conventions.flagged(known, flag, delimiter)
             except UsageError as error:
-                raise UsageError(f"{path}: {place}: {error}") from error
+                at = f"row {rows[row]}, column {columns[column]}"
+                raise UsageError(f"{path}: {at}: {error}") from error
+    columns = tuple(columns[column] for column in counts)
     values, low, high = meanings
     n_stars = int(np.count_nonzero(values == SUPPRESSED))
     if n_stars > MOST_STARS:
@@ -122,6 +127,26 @@ def _read(path: Path, conventions: Conventions) -> _Labeled:
             f"{path}: {n_stars:,} suppressed cells; give a part of the table with {MOST_STARS:,} at most"
         )
     return _Labeled(rows, columns, values, np.where(values == SUPPRESSED, low, 0), high)
+
+
+def _pair_flags(
+    path: Path, columns: tuple[str, ...], lines: list[list[str]], conventions: Conventions
+) -> tuple[list[int], dict[int, int]]:
+    """Find the columns of counts, and the column of flags after some of them."""
+    texts = [[line[column + 1].strip() for line in lines[1:]] for column in range(len(columns))]
+    flags = [
+        column
+        for column, label in enumerate(columns)
+        if label != REMAINDER_LABEL and conventions.is_flag_column(texts[column])
+    ]
+    for column in flags:
+        if column == 0 or column - 1 in flags:
+            raise UsageError(
+                f"{path}: column {columns[column]} looks like flags, but no column of counts is before it; put each "
+                "column of flags after its counts"
+            )
+    counts = [column for column in range(len(columns)) if column not in flags]
+    return counts, {column - 1: column for column in flags}
 
 
 def _add_row_totals(path: Path, table: _Labeled) -> _Labeled:

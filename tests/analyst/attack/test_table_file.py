@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.suppression.tables_given import SUPPRESSED
+from mapapp.analyst.attack.cell_text import Conventions
 from mapapp.analyst.attack.labels import add_knowledge
 from mapapp.analyst.attack.table_file import read_people, read_table
 from mapapp.base.errors import UsageError
@@ -167,3 +168,37 @@ def test_knowledge_that_cannot_be_read_is_refused(tmp_path: Path, known: str, me
     table = read_table(written(tmp_path, PLAIN))
     with pytest.raises(UsageError, match=message):
         add_knowledge(table, (known,))
+
+
+FLAGGED = "town,men,men flag,women,women flag\nA,0,D,7,\nB,0,,0,D\nTotal,9,,12,\n"
+
+
+def test_a_zero_with_a_flag_is_suppressed(tmp_path: Path) -> None:
+    """Finds a suppressed cell that is taken for zero, which would contradict the totals, or a true zero for a star."""
+    conventions = Conventions()
+    table = read_table(written(tmp_path, FLAGGED), conventions)
+    assert table.values.tolist() == [[S, 7], [0, S], [9, 12]]
+    assert table.column_names == ("men", "women")
+    assert conventions.read_as() == {"0 with the flag D as suppressed": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (FLAGGED.replace("0,D,7", "5,D,7"), "row A, column men: 5 with the flag D is shown and suppressed"),
+        (FLAGGED.replace("0,D,7", "5,e,7"), "the flag e can mean suppressed or not"),
+        ("town,flag,men\nA,D,0\nB,,3\n", "no column of counts is before it"),
+    ],
+)
+def test_flags_that_can_be_read_in_two_ways_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    """Finds a guess where the publisher's flag may mean something else."""
+    with pytest.raises(UsageError, match=message):
+        read_table(written(tmp_path, text))
+
+
+def test_a_flag_can_be_said_to_mean_that_a_count_is_shown(tmp_path: Path) -> None:
+    """Finds an option that is not heeded."""
+    text = FLAGGED.replace("0,D,7", "5,e,7")
+    assert read_table(written(tmp_path, text), Conventions(shown=("e",))).values[0, 0] == 5
+    marked = FLAGGED.replace("0,D,7", "0,e,7")
+    assert read_table(written(tmp_path, marked), Conventions(marks=("e",))).values[0, 0] == S
