@@ -94,6 +94,7 @@ def import_zones(
     place: str,
     title: str | None = None,
     year: int | None = None,
+    count: tuple[str, str] = ("commuter", "commuters"),
     is_published: bool = False,
     rounded: bool = False,
     commitment_key: str | None = None,
@@ -110,6 +111,8 @@ def import_zones(
         By default the place.
     year : int, optional
         Of the flows.
+    count : tuple of str
+        What is counted, singular and plural, for readers.
     is_published : bool
         The flows are public already.
     rounded : bool
@@ -141,12 +144,12 @@ def import_zones(
         "title": shown_title,
         "year": year,
         "job_type": None,
-        "vintage": {"blocks": "zones", "pumas": "zones"},
+        "vintage": {},
         "destination_states": [REGION],
         RESIDENTS_ONLY: [],
         "segments": "joint",
         SEGMENTS_BY: [],
-        ZONES: {"place": place},
+        ZONES: {"place": place, "count": list(count)},
         "n_jobs": n_jobs,
         "sources": [
             {"file": raw.path.name, "role": "zones", "sha256": raw.sha256, "rows": len(raw.frame)},

@@ -115,8 +115,11 @@ class ReleaseUnits:
     def require_layer(self, level: str) -> None:
         """Refuse a layer that readers do not see; UsageError says which there are."""
         if level not in self.columns and level not in (BLOCK, USUAL):
-            known = ", ".join(self.columns if is_of_zones(self._store.manifest) else [*self.columns, BLOCK])
-            raise UsageError(f"layer {level[:40]!r} does not exist; this release has {known}")
+            raise self._no_layer(level)
+
+    def _no_layer(self, level: str) -> UsageError:
+        known = ", ".join(self.columns if is_of_zones(self._store.manifest) else [*self.columns, BLOCK])
+        return UsageError(f"layer {level[:40]!r} does not exist; this release has {known}")
 
     def units(self, level: str) -> LayerUnits:
         """Return the units of a layer, or single blocks, as rows of tables."""
@@ -130,7 +133,7 @@ class ReleaseUnits:
             return layer_units(self._store, level, "block_id", {}, LEVEL_LABELS[BLOCK])
         column = self.columns.get(level) or (f"{level}_id" if level in TABLES else None)
         if column is None:
-            self.require_layer(level)
+            raise self._no_layer(level)
         names = {area.unit_id: area.name for area in self._named.values() if area.level == level}
         return layer_units(self._store, level, column, names, level_label(level))
 
