@@ -173,8 +173,7 @@ def _columns(files: ZoneFiles, raw: RawZones, text: TextTable) -> FileColumns:
         name: [str(value).strip() for value in text.column(name).dictionary.slice(0, _MOST_TEXTS).to_pylist()]
         for name in text.table.column_names
     }
-    texts = frozenset(value for listed in values.values() for value in listed).union(values)
-    zones = guess_zone_columns(raw.path, raw.frame, texts, points=raw.geometry is None)
+    zones = guess_zone_columns(raw.path, raw.frame, values, points=raw.geometry is None)
     flows = guess_flow_columns(text.path, values, frozenset(raw.frame[zones.code]))
     return FileColumns(zones=zones, flows=flows)
 

@@ -110,7 +110,7 @@ def import_of_zones(dataset: Path, as_json: bool, quiet: bool, options: Options)
         if alone is not None:
             raise UsageError(
                 f"--{alone.replace('_counts', '').replace('_', '-')} goes with --zones; add it, or "
-                f"leave this out"
+                "leave this out"
             )
         return False
     _check_options(options)
@@ -182,7 +182,7 @@ def unit_of_count(text: str | None) -> tuple[str, str]:
     if not all(map(_NOUN.fullmatch, (one, many))) or one == many:
         raise UsageError(
             f"--unit-of-count {str(text)[:40]!r}: give a plural such as pupils, or singular and plural such as "
-            f"person/people"
+            "person/people"
         )
     return one, many
 
