@@ -115,9 +115,9 @@ class ReleaseUnits:
     def require_layer(self, level: str) -> None:
         """Refuse a layer that readers do not see; UsageError says which there are."""
         if level not in self.columns and level not in (BLOCK, USUAL):
-            raise self._no_layer(level)
+            raise self._unknown_layer(level)
 
-    def _no_layer(self, level: str) -> UsageError:
+    def _unknown_layer(self, level: str) -> UsageError:
         known = ", ".join(self.columns if is_of_zones(self._store.manifest) else [*self.columns, BLOCK])
         return UsageError(f"layer {level[:40]!r} does not exist; this release has {known}")
 
@@ -133,7 +133,7 @@ class ReleaseUnits:
             return layer_units(self._store, level, "block_id", {}, LEVEL_LABELS[BLOCK])
         column = self.columns.get(level) or (f"{level}_id" if level in TABLES else None)
         if column is None:
-            raise self._no_layer(level)
+            raise self._unknown_layer(level)
         names = {area.unit_id: area.name for area in self._named.values() if area.level == level}
         return layer_units(self._store, level, column, names, level_label(level))
 

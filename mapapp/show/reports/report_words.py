@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
+from geodata.json_objects import JsonObject
 from mapapp.answers.wording import Nouns, reader_text
 from mapapp.show.reports.content import Answer, Column, KeyNumber, Picture, Report, Source, Table
 
@@ -53,8 +54,8 @@ def reader_report(report: Report, nouns: Nouns | None) -> Report:
         tuple((reader_text(name, nouns), value) for name, value in pairs)
         for pairs in (remake.links, remake.setups)
     )
-    put: Report = _put_fields(report, nouns)
-    return dataclasses.replace(put, remake=dataclasses.replace(remake, links=links, setups=setups))
+    changes = _changes(report, nouns) | {"remake": dataclasses.replace(remake, links=links, setups=setups)}
+    return type(report)(**_fields_of(report) | changes)
 
 
 def _put(part: object, nouns: Nouns) -> object:
@@ -63,9 +64,13 @@ def _put(part: object, nouns: Nouns) -> object:
         return reader_text(part, nouns)
     if isinstance(part, tuple):
         return tuple(_put(item, nouns) for item in part)
-    return _put_fields(part, nouns) if type(part) in _TEXTS else part
+    kind = type(part)
+    return kind(**_fields_of(part) | _changes(part, nouns)) if kind in _TEXTS else part
 
 
-def _put_fields(part: Any, nouns: Nouns) -> Any:
-    changes = {name: _put(getattr(part, name), nouns) for name in _TEXTS[type(part)]}
-    return dataclasses.replace(part, **changes)
+def _changes(part: object, nouns: Nouns) -> JsonObject:
+    return {name: _put(getattr(part, name), nouns) for name in _TEXTS[type(part)]}
+
+
+def _fields_of(part: object) -> JsonObject:
+    return {name: getattr(part, name) for name in type(part).__annotations__}
