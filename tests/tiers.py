@@ -126,6 +126,8 @@ SECOND_TIER: Final = (
     "tests/commands/test_exit.py::test_what_is_published_is_said_if_it_cannot_be_printed",
     "tests/commands/test_import_again.py",
     "tests/commands/test_import_zones.py::test_the_commands_of_the_documentation_run",
+    "tests/explore/test_words_of_zones.py::test_reports_and_answers",
+    "tests/explore/test_words_of_zones.py::test_the_page_of_an_analysis",
     "tests/commands/test_killed.py::test_a_run_ended_by_a_signal_leaves_nothing",
     "tests/commands/test_killed.py::test_import",
     "tests/commands/test_killed.py::test_killed_at_any_time",

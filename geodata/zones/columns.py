@@ -189,7 +189,7 @@ def _make(path: Path, kind: Callable[..., _Result], values: Mapping[str, object]
 
 
 def guess_zone_columns(
-    path: Path, frame: pandas.DataFrame, codes: frozenset[str], *, points: bool
+    path: Path, frame: pandas.DataFrame, flows: Mapping[str, Sequence[str]], *, points: bool
 ) -> ZoneColumns:
     """Guess the columns of a file of zones from their names and contents.
 
@@ -199,8 +199,8 @@ def guess_zone_columns(
         For messages.
     frame : DataFrame
         Every column as text.
-    codes : frozenset of str
-        Texts of the table of flows that may be codes of zones; used to tell the code from other columns.
+    flows : mapping of str to sequence of str
+        Distinct texts of each column of the flows, of which two are origin and destination.
     points : bool
         Whether places must be in columns, because the file has no shapes.
 
@@ -211,7 +211,9 @@ def guess_zone_columns(
     """
     names = [str(name) for name in frame.columns]
     unique = [name for name in names if frame[name].is_unique and (frame[name] != "").all()]
-    matches = {name: frame[name].isin(codes).mean() for name in names}
+    ends = [frozenset(values) for name, values in flows.items() if not _COUNT.match(name)]
+    ends.append(frozenset(list(flows)[1:]))  # the destinations of a matrix
+    matches = {name: _match(frozenset(frame[name]), ends) for name in names}
     best = max(matches.values(), default=0.0)
     by_match = [name for name in unique if matches[name] > 0.0 and matches[name] == best]
     by_name = [name for name in names if _is_named(name, _CODE_HINTS)]
@@ -221,15 +223,14 @@ def guess_zone_columns(
     if code is None:
         raise SourceFileError(
             f"{path}: no column with a different code for each zone (found {', '.join(names[:8])}); name it with "
-            f"--schema"
+            "--schema"
         )
     lon = next((name for name in names if _LONGITUDE.match(name)), None) if points else None
     lat = next((name for name in names if _LATITUDE.match(name)), None) if points else None
     if points and (lon is None or lat is None):
         raise SourceFileError(
             f"{path}: a table of zones without columns of longitude and latitude (found {', '.join(names[:8])}); "
-            f"add them, "
-            "or give a file of polygons"
+            "add them, or give a file of polygons"
         )
     rest = [name for name in names if name not in (code, lon, lat)]
     population = next((name for name in rest if _POPULATION.match(name)), None)
@@ -239,6 +240,13 @@ def guess_zone_columns(
     return ZoneColumns(
         code=code, name=name, population=population, longitude=lon, latitude=lat, parents=parents
     )
+
+
+def _match(codes: frozenset[str], ends: Sequence[frozenset[str]]) -> float:
+    """How well the two columns that fit best agree with some codes; there are seldom as many counts as zones."""
+    shared = [(len(codes & values), max(len(values), len(codes))) for values in ends if values]
+    fits = sorted((n / most for n, most in shared), reverse=True)
+    return fits[1] if len(fits) > 1 else 0.0
 
 
 def _is_named(name: str, hints: Sequence[str]) -> bool:
@@ -306,7 +314,7 @@ def guess_flow_columns(path: Path, values: Mapping[str, Sequence[str]], codes: f
     if len(places) != 2:
         raise SourceFileError(
             f"{path}: {len(places) or 'no'} columns hold codes of the zones (found {', '.join(names[:8])}), and "
-            f"flows need an "
+            "flows need an "
             "origin and a destination; check that codes are spelled alike in both files, or name the columns with "
             "--schema"
         )

@@ -94,6 +94,7 @@ def import_zones(
     place: str,
     title: str | None = None,
     year: int | None = None,
+    count: tuple[str, str] = ("commuter", "commuters"),
     is_published: bool = False,
     rounded: bool = False,
     commitment_key: str | None = None,
@@ -110,6 +111,8 @@ def import_zones(
         By default the place.
     year : int, optional
         Of the flows.
+    count : tuple of str
+        What is counted, singular and plural, for readers.
     is_published : bool
         The flows are public already.
     rounded : bool
@@ -141,12 +144,12 @@ def import_zones(
         "title": shown_title,
         "year": year,
         "job_type": None,
-        "vintage": {"blocks": "zones", "pumas": "zones"},
+        "vintage": {},
         "destination_states": [REGION],
         RESIDENTS_ONLY: [],
         "segments": "joint",
         SEGMENTS_BY: [],
-        ZONES: {"place": place},
+        ZONES: {"place": place, "count": list(count)},
         "n_jobs": n_jobs,
         "sources": [
             {"file": raw.path.name, "role": "zones", "sha256": raw.sha256, "rows": len(raw.frame)},
@@ -170,8 +173,7 @@ def _columns(files: ZoneFiles, raw: RawZones, text: TextTable) -> FileColumns:
         name: [str(value).strip() for value in text.column(name).dictionary.slice(0, _MOST_TEXTS).to_pylist()]
         for name in text.table.column_names
     }
-    texts = frozenset(value for listed in values.values() for value in listed).union(values)
-    zones = guess_zone_columns(raw.path, raw.frame, texts, points=raw.geometry is None)
+    zones = guess_zone_columns(raw.path, raw.frame, values, points=raw.geometry is None)
     flows = guess_flow_columns(text.path, values, frozenset(raw.frame[zones.code]))
     return FileColumns(zones=zones, flows=flows)
 

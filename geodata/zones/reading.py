@@ -101,7 +101,7 @@ def _read_shapes(path: Path, content: bytes) -> RawZones:
             except (ValueError, pyarrow.ArrowException) as error:
                 raise SourceFileError(
                     f"{path}: cannot be read as zones ({' '.join(str(error).split())[:120]}); give shapes with a "
-                    f"reference "
+                    "reference "
                     "system"
                 ) from error
     if not isinstance(frame, geopandas.GeoDataFrame):

@@ -261,7 +261,7 @@ def _refuse_turned(raw: RawZones, lon: Floats, lat: Floats) -> None:
     if on_land < 0.5 * lon.size and turned > 0.5 * lon.size:
         raise GeometryError(
             f"{raw.path}: most zones are at sea, and would be on land with longitude and latitude exchanged; "
-            f"exchange them"
+            "exchange them"
         )
 
 

@@ -12,6 +12,7 @@ from mapapp.answers.areas.levels import level_label
 from mapapp.answers.areas.unit_names import state_names
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.publication import is_of_records, is_published
+from mapapp.answers.wording import nouns_of, reader_text
 from mapapp.question.question import Question
 
 BAND_LABELS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
@@ -245,7 +246,7 @@ def caption(release: OpenedPublication, what: str, *, is_published: bool = False
         return [*warning, what, f"{AS_PUBLISHED} · {release.title}"]
     of_whom, _ = origin(release.certificate).split(" · ", 1)
     source = f"{of_whom} · {source_words(release)} · {promise(release.certificate)}"
-    return [*warning, what, source]
+    return [*warning, what, reader_text(source, nouns_of(release.facts))]
 
 
 def error_text(error: float | None, sign: str = "± ") -> str:

@@ -369,4 +369,4 @@ def export(
     refuse_options(to, is_table=is_table, layers=tuple(layers or ()), more=tuple(more), date=date)
     if is_table:
         return export_table(Path(publication), to, Path(target))
-    return export_release(Path(publication), to, Path(target), layers=layers, more=more, date=date)
+    return export_release(Path(publication), to, Path(target), layers=layers or (), more=more, date=date)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., object])
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
-_ALONE: Final = ("zones", "flows", "outline", "round_counts", "explain", "place")
+_ALONE: Final = ("zones", "flows", "outline", "round_counts", "explain", "place", "unit_of_count")
 _AMERICAN: Final = (
     *(
         "directory",
@@ -75,6 +75,12 @@ def zone_options(function: Function) -> Function:
                 help="With --zones: name of the whole region.  [default: DATASET's]",
             ),
             click.option(
+                "--unit-of-count",
+                default=None,
+                metavar="NOUN",
+                help="With --zones: what is counted, such as pupils, or person/people.  [default: commuters]",
+            ),
+            click.option(
                 "--outline",
                 type=_FILE,
                 metavar="FILE",
@@ -102,7 +108,10 @@ def import_of_zones(dataset: Path, as_json: bool, quiet: bool, options: Options)
     if options["zones"] is None:
         alone = next((name for name in _ALONE if options[name]), None)
         if alone is not None:
-            raise UsageError(f"--{alone.replace('_counts', '')} goes with --zones; add it, or leave this out")
+            raise UsageError(
+                f"--{alone.replace('_counts', '').replace('_', '-')} goes with --zones; add it, or "
+                "leave this out"
+            )
         return False
     _check_options(options)
     from geodata.zones.importing import ZoneFiles, explain_columns
@@ -156,6 +165,28 @@ def _place(dataset: Path, options: Options) -> str:
     return _SUFFIXES.sub("", dataset.name).replace("-", " ").replace("_", " ").capitalize() or "The region"
 
 
+_NOUN: Final = re.compile(r"[^\W\d_][^\W\d_ -]{0,28}[^\W\d_]")
+
+
+def unit_of_count(text: str | None) -> tuple[str, str]:
+    """Return what is counted, singular and plural: of "pupils", or of "person/people".
+
+    Raises
+    ------
+    UsageError
+        It is not one noun, or its singular is not given and does not follow.
+    """
+    one, slash, many = (text or "commuters").strip().partition("/")
+    if not slash:
+        one, many = one.removesuffix("s"), one
+    if not all(map(_NOUN.fullmatch, (one, many))) or one == many:
+        raise UsageError(
+            f"--unit-of-count {str(text)[:40]!r}: give a plural such as pupils, or singular and plural such as "
+            "person/people"
+        )
+    return one, many
+
+
 def _publish(counts: Path, files: ZoneFiles, as_json: bool, quiet: bool, options: Options) -> None:
     from mapapp.kinds.published.make.run import declared_publisher
     from mapapp.kinds.published.make.zones import publish_zones
@@ -168,6 +199,7 @@ def _publish(counts: Path, files: ZoneFiles, as_json: bool, quiet: bool, options
             files,
             place=_place(counts, options),
             declared=declared,
+            count=unit_of_count(options["unit_of_count"]),
             title=options["title"],
             year=options["year"],
             rounded=options["round_counts"],
@@ -181,7 +213,7 @@ def _publish(counts: Path, files: ZoneFiles, as_json: bool, quiet: bool, options
         **_public_result(read),
     }
     lines = [
-        f"{counts}: {made.facts['title']}, {made.facts['n_jobs']:,} trips, as published by {declared.name}",
+        f"{counts}: {made.facts['title']}, {made.facts['n_jobs']:,} {_noun(read)}, as published by {declared.name}",
         *_lines(read),
         *(f"  note      {line}" for line in read.counted),
         f"  {made.certificate.statement}",
@@ -206,6 +238,7 @@ def _import(dataset: Path, files: ZoneFiles, as_json: bool, quiet: bool, options
             place=_place(dataset, options),
             title=options["title"],
             year=options["year"],
+            count=unit_of_count(options["unit_of_count"]),
             progress=report,
         )
         if budget is not None:
@@ -222,7 +255,7 @@ def _import(dataset: Path, files: ZoneFiles, as_json: bool, quiet: bool, options
         **_public_result(read),
     }
     lines = [
-        f"{dataset}: {imported.facts['title']}, {imported.facts['n_jobs']:,} trips",
+        f"{dataset}: {imported.facts['title']}, {imported.facts['n_jobs']:,} {_noun(read)}",
         *_lines(read),
         *(f"  counted   CONFIDENTIAL: {line}" for line in read.counted),
         "  promise   a release of this dataset protects where each trip begins, and no more",
@@ -235,6 +268,10 @@ def _import(dataset: Path, files: ZoneFiles, as_json: bool, quiet: bool, options
         f"next: commutemap synthesize {dataset} {_SUFFIXES.sub('', dataset.name)}.release",
     ]
     print_result(result, lines, as_json=as_json)
+
+
+def _noun(read: ImportedZones) -> str:
+    return str(read.imported.facts["zones"]["count"][1])
 
 
 def _public_result(read: ImportedZones) -> dict[str, object]:

@@ -166,6 +166,20 @@ def test_explain_writes_a_schema_that_reads_back(polygons: Path, tmp_path: Path)
     assert (guessed.zones.code, guessed.zones.population) == ("zone_code", "population")
 
 
+def test_numbers_of_rows_are_not_taken_for_codes(tmp_path: Path) -> None:
+    """Numbers from 1 on would match the numbers of trips, and every trip would be lost or misplaced."""
+    features = [
+        {**feature, "properties": {"fid": number + 1} | feature["properties"]}
+        for number, feature in enumerate(samples.squares())
+    ]
+    zones = samples.write_polygons(tmp_path / "zones.geojson", features)
+    rows = [f"{origin},{destination},{n},{n // 2},{n - n // 2}" for origin, destination, n in samples.pairs()]
+    flows = tmp_path / "flows.csv"
+    flows.write_text("\n".join(["o,d,all,bus,car", *rows]) + "\n", encoding="utf-8")
+    assert explain_columns(ZoneFiles(zones=zones, flows=flows)).zones.code == "zone_code"
+    assert trips_of(imported(zones, flows)) == WANTED
+
+
 def test_the_schema_decides_which_column_is_the_count(polygons: Path, tmp_path: Path) -> None:
     """A column of another mode must not be counted."""
     flows = tmp_path / "flows.csv"

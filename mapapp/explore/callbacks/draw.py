@@ -9,6 +9,7 @@ from dash import Patch
 from mapapp.answers import words
 from mapapp.answers.analyses.measures import caution
 from mapapp.answers.release import Release
+from mapapp.answers.wording import nouns_of, reader_text
 from mapapp.question.address import Address, query_of, to_query
 from mapapp.question.fields import Side, Theme
 from mapapp.question.question import OTHER_END, Question
@@ -192,7 +193,7 @@ def _traces(content: MapContent, prefix: str) -> list[Trace]:
 def _unit_trace(content: MapContent, prefix: str) -> Trace:
     colored = colored_units(content)
     return commute_map.classed_trace(
-        UnitLabels(colored.units.ids, _HOVER[content.kind](content)),
+        UnitLabels(colored.units.ids, _reader_texts(content, _HOVER[content.kind](content))),
         colored.of,
         colored.colors,
         geojson_url=shapes_url(prefix, content),
@@ -343,7 +344,13 @@ def unit_labels(content: MapContent) -> UnitLabels:
         missing = "not in the chosen area" if is_covered else "workplaces here are not covered"
         part = "<br>only its part in the chosen area counts" * (unit in content.cut_shapes)
         labels.append(f"<b>{name}</b><br>{texts[count] if is_known else missing}{part}")
-    return UnitLabels(units.ids, labels)
+    return UnitLabels(units.ids, _reader_texts(content, labels))
+
+
+def _reader_texts(content: MapContent, texts: list[str]) -> list[str]:
+    """Hover texts in the words of the publication."""
+    nouns = nouns_of(content.release.facts)
+    return texts if nouns is None else [reader_text(text, nouns) for text in texts]
 
 
 def _count(workers: int, verb: str) -> str:

@@ -12,5 +12,5 @@ def require_attributes(dataset: Store, what: str) -> None:
     if is_of_zones(dataset.manifest):
         raise UsageError(
             f"{dataset.path}: flows between zones have no attributes of people, which {what}; make a release with "
-            f"synthesize"
+            "synthesize"
         )

@@ -20,6 +20,7 @@ from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.opened_release import COVERAGE
 from mapapp.answers.publication import is_published
 from mapapp.answers.release import Release, names_of
+from mapapp.answers.wording import nouns_of
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report as Progress
 from mapapp.base.progress import silent
@@ -41,6 +42,7 @@ from mapapp.show.reports.numbers import (
 )
 from mapapp.show.reports.part import Part, SettledPart
 from mapapp.show.reports.remake import PRINTED_ROWS, remake
+from mapapp.show.reports.report_words import reader_report
 from mapapp.show.reports.tables import cut, printed_tables, tables
 
 # The table of published characteristics below a profile in a report.
@@ -184,7 +186,7 @@ def build(
         step(3)
     changes = _changes(answered_parts) if pictures else []
     compared = tuple(comparison(answered_parts))
-    return Report(
+    report = Report(
         title=_title(answers),
         subtitle=" · ".join(
             [list_names(_once(answer.analysis for answer in answers)), list_names(list(titles.values()))]
@@ -200,6 +202,7 @@ def build(
         paper=usual_paper(releases),
         **_subject(releases),
     )
+    return reader_report(report, nouns_of(releases[-1].facts))
 
 
 def _subject(releases: Sequence[Release]) -> dict[str, str]:

@@ -18,6 +18,7 @@ def publish_zones(
     *,
     place: str,
     declared: PublisherClaim,
+    count: tuple[str, str] = ("commuter", "commuters"),
     title: str | None = None,
     year: int | None = None,
     rounded: bool = False,
@@ -35,6 +36,8 @@ def publish_zones(
         Name of the whole region.
     declared : PublisherClaim
         Who published the flows.
+    count : tuple of str
+        What is counted, singular and plural.
     title, year : optional
     rounded : bool
         Round counts that are not whole.
@@ -50,7 +53,14 @@ def publish_zones(
     refuse_existing(path)
     ensure_compiled(lambda: progress("compiling kernels (once)", 0, 0), {"points": STAGES["points"]})
     read = import_zones(
-        files, place=place, title=title, year=year, is_published=True, rounded=rounded, progress=progress
+        files,
+        place=place,
+        title=title,
+        year=year,
+        count=count,
+        is_published=True,
+        rounded=rounded,
+        progress=progress,
     )
     imported = read.imported
     sizes = {file.name: file.stat().st_size for file in (files.zones, files.flows)}
