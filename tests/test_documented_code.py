@@ -51,6 +51,7 @@ NOT_RUN: Final = {
     r"\b[A-Z]{4,}\b": "is a pattern, not an example",
     r"--size metro|ri-v3|auto\.toml": "repeats an experiment of benchmarks/, for minutes",
     r"commutemap attack ": "tests/commands/test_attack.py runs these tables",
+    r"commutemap declare ": "tests/kinds/test_public_counts.py declares counts of worker records",
     r"ri\.table|ri\.records|--worker-records": "tests/show/tables and tests/kinds/records have tables and records",
     r"characteristic|bachelor": "needs published counts; tests/answers/test_characteristics.py has them",
     r"--batch|ctycsub": "is about county subdivisions, which the generated country lacks; tests/show/test_batch.py",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from engine.suppression.attack.linked_tables import LinkedTables
     from engine.suppression.attack.ordinary import Rule
     from mapapp.analyst.attack.cell_text import Conventions
+    from mapapp.analyst.attack.subtotals import How
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 _RANGE: Final = re.compile(r"(\d{1,12})\.\.(\d{1,12})")
@@ -107,6 +109,14 @@ _RANGE: Final = re.compile(r"(\d{1,12})\.\.(\d{1,12})")
     "at random.",
 )
 @click.option(
+    "--subtotals",
+    default=None,
+    metavar="HOW",
+    help="Which rows are sums of others: indent, code (a code that begins with another is a part), level=COLUMN or "
+    "parent=COLUMN (a column of the table says), or none. By default, indentation and codes are believed if the "
+    "numbers bear them out.",
+)
+@click.option(
     "--csv",
     "csv_path",
     type=_FILE,
@@ -148,12 +158,14 @@ def attack(
       commutemap attack table.csv --rule 0..5
       commutemap attack table.csv --rule 0..5 --know "not blue,brown=100"
       commutemap attack by-industry.csv by-age.csv --rule 0..5
+      commutemap attack by-sector.csv --subtotals indent
       commutemap attack towns.csv counties.csv --link "counties:Kent = towns:Warwick + towns:Coventry"
     """
     from engine.suppression.attack.attack import attack_linked
     from engine.suppression.tables_given import ContradictionError
     from geodata.store.store import refuse_existing
     from mapapp.analyst.attack.files import attack_result, linked_result, write_attack_csv
+    from mapapp.analyst.attack.subtotals import how_of
     from mapapp.analyst.attack.words import attack_lines
 
     rule = _rule(rule_text, complementary, ties)
@@ -162,8 +174,18 @@ def attack(
     titles = [str(path) for path in tables]
     conventions = _conventions(options)
     linked = _read_tables(
-        tables, options["know"], options["links"], options["people_paths"], conventions=conventions
+        tables,
+        options["know"],
+        options["links"],
+        options["people_paths"],
+        conventions=conventions,
+        how=how_of(options["subtotals"]),
     )
+    if rule is not None and conventions.subtotals:
+        raise UsageError(
+            f"--rule {rule_text}: rows are sums of others, and the rule is for tables with one row of totals; leave it "
+            "out"
+        )
     if rule is not None and conventions.has_ranges:
         raise UsageError(
             f"--rule {rule_text}: the tables have ranges or rounded counts, which no rule for stars explains; "
@@ -180,6 +202,7 @@ def attack(
     is_one = len(titles) == 1
     result = attack_result(attacks[0], titles[0]) if is_one else linked_result(attacks, titles)
     result["read_as"] = conventions.read_as()
+    result["subtotals"] = conventions.subtotals
     lines = attack_lines(attacks, titles, _how_linked(linked, options["links"]))
     print_result(result, [*conventions.lines(), *lines], as_json=as_json)
 
@@ -224,8 +247,10 @@ def _read_tables(
     people_paths: tuple[Path, ...],
     *,
     conventions: Conventions,
+    how: How,
 ) -> LinkedTables:
-    from engine.suppression.attack.linked_tables import LinkedTables
+    from engine.suppression.attack.linked_tables import Link, LinkedTables
+    from engine.suppression.tables_given import GivenTable
     from mapapp.analyst.attack.labels import (
         add_knowledge_to_tables,
         link_as_said,
@@ -241,21 +266,30 @@ def _read_tables(
         raise UsageError(f"--people {people_paths[-1]}: give one for each table at most")
     if links and len(paths) == 1:
         raise UsageError(f"--link {links[0]!r}: a link joins two tables; give another table")
-    tables = [read_table(path, conventions) for path in paths]
+    tables, sums = list[GivenTable](), list[Link]()
+    for number, path in enumerate(paths):
+        table, subtotals = read_table(path, conventions, how)
+        tables.append(table)
+        if subtotals is not None:
+            sums += subtotals.links(number, table.values.shape[1])
+            conventions.subtotals.append(subtotals.words)
     for number, path in enumerate(people_paths):
         tables[number] = tables[number].add_limits(read_people(path, tables[number]))
     names = table_names(paths)
     tables = add_knowledge_to_tables(tables, names, know)
     if len(tables) == 1:
-        return LinkedTables.of(tables[0])
-    return link_as_said(tables, names, links) if links else link_by_labels(tables, names)
+        linked = LinkedTables.of(tables[0])
+    else:
+        linked = link_as_said(tables, names, links) if links else link_by_labels(tables, names)
+    return replace(linked, links=(*linked.links, *sums))
 
 
 def _how_linked(linked: LinkedTables, said: tuple[str, ...]) -> str:
     """How several tables are linked, in a sentence."""
     if len(linked.tables) == 1:
         return ""
-    n, example = len(linked.links), linked.link_name(linked.links[0])
+    between = [link for link in linked.links if not link.is_within_one_table]
+    n, example = len(between), linked.link_name(between[0])
     if said:
         return f"Linked as you say: {n:,} {'equation' if n == 1 else 'equations'}, such as {example}."
     return (

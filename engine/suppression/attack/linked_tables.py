@@ -31,6 +31,11 @@ class Link(NamedTuple):
     left: tuple[CellOf, ...]
     right: tuple[CellOf, ...]
 
+    @property
+    def is_within_one_table(self) -> bool:
+        """Whether a table itself says so, as one with subtotals does."""
+        return len({cell.table for cell, _ in self.list_signed()}) == 1
+
     def list_signed(self) -> list[tuple[CellOf, int]]:
         """Return the cells with their signs: 1 on the left, -1 on the right."""
         return [*((cell, 1) for cell in self.left), *((cell, -1) for cell in self.right)]
@@ -180,6 +185,7 @@ class LinkedTables:
             total = sum(self.value(cell) for cell in side)
             are = "is" if len(side) == 1 else "add up to"
             sides.append(f"{' and '.join(self.name_of(cell) for cell in side)} {are} {total:,}")
+        which = "a row is the sum of others" if link.is_within_one_table else "these are linked"
         raise ContradictionError(
-            f"{', but '.join(sides)}; these are linked, so correct one of them or the link"
+            f"{', but '.join(sides)}; {which}, so correct one of them or what joins them"
         )

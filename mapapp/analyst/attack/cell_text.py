@@ -76,6 +76,8 @@ class Conventions:
         They are rounded up or down, not to the nearest multiple.
     read : Counter of (str, str)
         Filled while tables are read: which text was read as what, in words, and in how many cells.
+    subtotals : list of str
+        The same of the rows that are sums of others.
     """
 
     marks: tuple[str, ...] = ()
@@ -86,6 +88,7 @@ class Conventions:
     base: int = 1
     is_random: bool = False
     read: Counter[tuple[str, str]] = field(default_factory=Counter, compare=False)
+    subtotals: list[str] = field(default_factory=list, compare=False)
 
     def meaning(self, text: str, delimiter: str = ",") -> Meaning:
         """Read the text of one cell.
@@ -154,6 +157,7 @@ class Conventions:
     def lines(self) -> list[str]:
         """The same in one sentence; none if there is nothing to say."""
         parts = [f"{text} ({n:,} {'cell' if n == 1 else 'cells'})" for text, n in self.read_as().items()]
+        parts += self.subtotals
         return [f"Read: {'; '.join(parts)}."] if parts else []
 
     def _range(self, text: str, low: int, high: int) -> Meaning:

@@ -14,12 +14,19 @@ import numpy.typing as npt
 from engine.arrays import BoolArray
 from engine.suppression.tables_given import SUPPRESSED, GivenTable
 from mapapp.analyst.attack.cell_text import STAR, Conventions, printable
+from mapapp.analyst.attack.subtotals import (
+    NOTHING_SAID,
+    How,
+    Subtotals,
+    families_of,
+    is_total,
+    subtotals_of,
+)
 from mapapp.base.errors import UsageError
 from mapapp.kinds.tables.files.grid import REMAINDER_LABEL
 
 __all__ = ["read_people", "read_table"]
 
-TOTAL_LABELS: Final = frozenset({"total", "totals", "grand total", "all", "sum"})
 MOST_CELLS: Final = 1_000_000
 MOST_STARS: Final = 20_000
 _DELIMITERS: Final = (",", ";", "\t")
@@ -35,6 +42,7 @@ class _Labeled(NamedTuple):
     values: Counts
     low: Counts
     high: Counts
+    subtotals: Subtotals | None = None
 
     @property
     def is_range(self) -> BoolArray:
@@ -42,22 +50,30 @@ class _Labeled(NamedTuple):
         return np.asarray((self.values == SUPPRESSED) & ((self.low > 0) | (self.high != SUPPRESSED)))
 
 
-def read_table(path: Path, conventions: Conventions | None = None) -> GivenTable:
+def read_table(
+    path: Path, conventions: Conventions | None = None, how: How = NOTHING_SAID
+) -> tuple[GivenTable, Subtotals | None]:
     """Read a published table from a CSV file.
 
     Fields are separated by commas, semicolons, or tabs. A row and a column labeled Total (or Totals, All, Sum, Grand
     total) are totals, at the end or at the beginning. Whole numbers may have thousands separators. A cell that is a
     range is suppressed, with limits; so is every cell of a rounded table. A column without counts, some of whose cells
-    are empty, has flags of the column before it. A table that `commutemap export` wrote as
-    printed can have a column of what each row's suppressed cells add up to; it becomes one of totals.
+    are empty, has flags of the column before it. A table that `commutemap export` wrote as printed can have a column of
+    what each row's suppressed cells add up to; it becomes one of totals.
+
+    Returns
+    -------
+    table : GivenTable
+    subtotals : Subtotals or None
+        If rows are sums of others, the table has no row of totals: the families have all that is known of rows.
 
     Raises
     ------
     UsageError
         The file is no such table; the message names the row and the column.
     """
-    parsed = _add_row_totals(path, _read(path, conventions or Conventions()))
-    row_total = _total(path, "row", parsed.rows)
+    parsed = _add_row_totals(path, _read(path, conventions or Conventions(), how))
+    row_total = None if parsed.subtotals is not None else _total(path, "row", parsed.rows)
     column_total = _total(path, "column", parsed.columns)
     rows, columns = (
         _move_totals_last(len(parsed.rows), row_total),
@@ -66,7 +82,7 @@ def read_table(path: Path, conventions: Conventions | None = None) -> GivenTable
     if len(rows) == (row_total is not None) or len(columns) == (column_total is not None):
         raise UsageError(f"{path}: the table has only totals; give at least one other row and column")
     has_ranges, order = bool(parsed.is_range.any()), np.ix_(rows, columns)
-    return GivenTable(
+    table = GivenTable(
         values=parsed.values[order],
         least=parsed.low[order] if has_ranges else None,
         most=np.where(parsed.is_range, parsed.high, SUPPRESSED)[order] if has_ranges else None,
@@ -75,6 +91,7 @@ def read_table(path: Path, conventions: Conventions | None = None) -> GivenTable
         row_names=tuple(parsed.rows[row] for row in rows),
         column_names=tuple(parsed.columns[column] for column in columns),
     )
+    return table, parsed.subtotals
 
 
 def read_people(path: Path, table: GivenTable) -> Counts:
@@ -87,7 +104,7 @@ def read_people(path: Path, table: GivenTable) -> Counts:
     UsageError
         The file is no table, or lacks a row or column.
     """
-    people = _read(path, Conventions())
+    people = _read(path, Conventions(), How("none"))
     counts = np.where(people.values == SUPPRESSED, people.high, people.values)
     most = np.full(table.values.shape, SUPPRESSED, dtype=np.int64)
     for row, column in np.argwhere(table.interior).tolist():
@@ -98,10 +115,12 @@ def read_people(path: Path, table: GivenTable) -> Counts:
     return most
 
 
-def _read(path: Path, conventions: Conventions) -> _Labeled:
+def _read(path: Path, conventions: Conventions, how: How) -> _Labeled:
     lines, delimiter = _lines(path)
+    lines, further = _take_column(path, lines, how)
+    texts = [line[0] for line in lines[1:]]
     columns = tuple(_label(path, "column", text) for text in lines[0][1:])
-    rows = tuple(_label(path, "row", line[0]) for line in lines[1:])
+    rows = _row_labels(path, texts, how, further)
     for kind, labels in (("row", rows), ("column", columns)):
         repeated = next((label for label, times in Counter(labels).items() if times > 1), None)
         if repeated is not None:
@@ -126,7 +145,43 @@ def _read(path: Path, conventions: Conventions) -> _Labeled:
         raise UsageError(
             f"{path}: {n_stars:,} suppressed cells; give a part of the table with {MOST_STARS:,} at most"
         )
-    return _Labeled(rows, columns, values, np.where(values == SUPPRESSED, low, 0), high)
+    try:
+        subtotals = subtotals_of(texts, values, how, further)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+    return _Labeled(rows, columns, values, np.where(values == SUPPRESSED, low, 0), high, subtotals)
+
+
+def _take_column(path: Path, lines: list[list[str]], how: How) -> tuple[list[list[str]], list[str]]:
+    """Take the column of levels or of parents out of a table; return the other columns, and its cells."""
+    if not how.column:
+        return lines, []
+    labels = [" ".join(text.split()) for text in lines[0]]
+    if how.column not in labels[1:]:
+        raise UsageError(
+            f"{path}: --subtotals {how.way}={how.column}: no such column; the columns are {', '.join(labels[1:9])}"
+        )
+    place = labels.index(how.column, 1)
+    return [line[:place] + line[place + 1 :] for line in lines], [line[place] for line in lines[1:]]
+
+
+def _row_labels(path: Path, texts: list[str], how: How, further: list[str]) -> tuple[str, ...]:
+    """Return the labels of rows; where two are equal, after those of the rows that they are parts of."""
+    labels = [_label(path, "row", text) for text in texts]
+    way = how.way or "indent"
+    if len(set(labels)) == len(labels) or way not in ("indent", "level"):
+        return tuple(labels)
+    try:
+        families = families_of(way, texts, further)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+    repeated = {label for label, times in Counter(labels).items() if times > 1}
+    named = list(labels)
+    for family in families:  # a row comes after the one that it is a part of
+        for child in family.children:
+            if labels[child] in repeated:
+                named[child] = f"{named[family.parent]}: {labels[child]}"
+    return tuple(named)
 
 
 def _pair_flags(
@@ -160,13 +215,13 @@ def _add_row_totals(path: Path, table: _Labeled) -> _Labeled:
     place = table.columns.index(REMAINDER_LABEL)
     cells = np.delete(table.values, place, axis=1)
     columns = table.columns[:place] + table.columns[place + 1 :]
-    if any(label.casefold() in TOTAL_LABELS for label in columns):
-        return _Labeled(table.rows, columns, cells, *_limits_of(cells))
+    if any(is_total(label) for label in columns):
+        return _Labeled(table.rows, columns, cells, *_limits_of(cells), table.subtotals)
     remainder, is_star = table.values[:, place], cells == SUPPRESSED
     total = np.where(is_star, 0, cells).sum(axis=1) + np.maximum(remainder, 0)
     total = np.where(is_star.any(axis=1) & (remainder == SUPPRESSED), SUPPRESSED, total)
     values = np.column_stack([cells, total])
-    return _Labeled(table.rows, (*columns, "Total"), values, *_limits_of(values))
+    return _Labeled(table.rows, (*columns, "Total"), values, *_limits_of(values), table.subtotals)
 
 
 def _limits_of(values: Counts) -> tuple[Counts, Counts]:
@@ -224,15 +279,13 @@ def _label(path: Path, kind: str, text: str) -> str:
 
 def _total(path: Path, kind: str, labels: tuple[str, ...]) -> int | None:
     """Return the position of the totals; None without."""
-    positions = [position for position, label in enumerate(labels) if label.casefold() in TOTAL_LABELS]
+    positions = [position for position, label in enumerate(labels) if is_total(label)]
     if len(positions) > 1:
         both = " and ".join(labels[position] for position in positions[:2])
-        raise UsageError(
-            f"{path}: {both} are both labeled as totals; keep one {kind} of totals, without subtotals"
-        )
+        raise UsageError(f"{path}: {both} are both labeled as totals; keep one {kind} of totals")
     if positions and positions[0] not in {0, len(labels) - 1}:
         raise UsageError(
-            f"{path}: {kind} {labels[positions[0]]} is neither first nor last; put totals at the end, without subtotals"
+            f"{path}: {kind} {labels[positions[0]]} is neither first nor last; put totals at the end"
         )
     return positions[0] if positions else None
 

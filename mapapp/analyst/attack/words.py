@@ -109,7 +109,8 @@ def _before_lines(attack: Attack) -> list[str]:
         how = "the tables that agree with them are too many to list; the ranges were computed by linear programming"
         how += _unsettled_clause(known)
     clue = ", and what else is known" if _knows_more(attack) else ""
-    clue = (", with the links" if attack.linked.used_links() else "") + clue
+    used = attack.linked.used_links()
+    clue = (", with the links" if any(not link.is_within_one_table for link in used) else "") + clue
     return [f"From what is published{clue}: {how}.", *_cells(attack, known)]
 
 
@@ -288,7 +289,8 @@ def _link_text(attack: Attack, link: Link) -> str:
         sides.append(
             " + ".join(name if value == SUPPRESSED else f"{name} ({value:,})" for name, value in cells)
         )
-    return f"The tables are linked: {' = '.join(sides)}."
+    what = "Rows add up" if link.is_within_one_table else "The tables are linked"
+    return f"{what}: {' = '.join(sides)}."
 
 
 def _step_text(attack: Attack, step: Step) -> str:

@@ -270,7 +270,7 @@ def prepared_for_a_while(store: Store) -> Iterator[Prepared]:
             files = [os.memfd_create(name) for name in _JOBS]
             for file in files:
                 kept.callback(os.close, file)
-            by_work, by_home = (Path(f"/proc/self/fd/{file}") for file in files)
+            by_work, by_home = (Path(f"/dev/fd/{file}") for file in files)
         else:  # not Linux
             by_work, by_home = (
                 Path(kept.enter_context(tempfile.TemporaryDirectory())) / name for name in _JOBS

@@ -147,7 +147,7 @@ def test_ranges_are_constraints_as_an_enumeration_has_them(limit: int, tmp_path:
         shown[2][2] = str(whole[2, 2])  # so that nothing is without limits
         lines = ["x,a,b,Total", *(",".join([name, *row]) for name, row in zip("rsT", shown, strict=True))]
         (tmp_path / "t.csv").write_text("\n".join(lines).replace("\nT,", "\nTotal,"))
-        table = read_table(tmp_path / "t.csv")
+        table = read_table(tmp_path / "t.csv")[0]
         if table.least is None:
             continue
         ranges = possible_ranges(table, int(whole[2, 2]))
@@ -164,8 +164,8 @@ def test_a_rounded_table_is_one_of_ranges(tmp_path: Path) -> None:
     text = "x,a,b,Total\nr,5,5,5\ns,0,5,5\nTotal,5,10,10\n"
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(ContradictionError):
-        attack_table(read_table(tmp_path / "t.csv"))
-    table = read_table(tmp_path / "t.csv", conventions(rounded="5"))
+        attack_table(read_table(tmp_path / "t.csv")[0])
+    table = read_table(tmp_path / "t.csv", conventions(rounded="5"))[0]
     attack = attack_table(table)
     assert list(zip(attack.before.low, attack.before.high, strict=True)) == possible_ranges(table, 12)
     (tmp_path / "t.csv").write_text(text.replace("r,5", "r,7"))

@@ -6,15 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from engine.suppression.tables_given import SUPPRESSED
+from engine.suppression.tables_given import SUPPRESSED, GivenTable
+from mapapp.analyst.attack import table_file
 from mapapp.analyst.attack.cell_text import Conventions
 from mapapp.analyst.attack.labels import add_knowledge
-from mapapp.analyst.attack.table_file import read_people, read_table
+from mapapp.analyst.attack.table_file import read_people
 from mapapp.base.errors import UsageError
 
 S = SUPPRESSED
 PLAIN = "eyes,blonde,brown,Total\nblue,*,8,10\nnot blue,3,*,1200\nTotal,5,1205,1210\n"
 VALUES = [[S, 8, 10], [3, S, 1200], [5, 1205, 1210]]
+
+
+def read_table(path: Path, conventions: Conventions | None = None) -> GivenTable:
+    """A table without subtotals."""
+    table, subtotals = table_file.read_table(path, conventions)
+    assert subtotals is None
+    return table
 
 
 def written(folder: Path, text: str, encoding: str = "utf-8") -> Path:
