@@ -132,7 +132,7 @@ def _rows_by_support(
     drawn = sizes_of_units(parameters.unit, counts.destination, counts.tract, counts.count)
     of_unit = of_row = n_support[drawn.tract]
     if parameters.cascade:
-        of_unit = of_row = count_clusters(privacy.epsilon, of_unit, drawn.count)
+        of_unit = of_row = count_clusters(privacy.epsilon, of_unit, drawn.n_workers)
     elif parameters.unit != "cell":
         of_row = n_support[counts.tract]
     sizes, times = np.unique(of_row, return_counts=True)
