@@ -528,7 +528,8 @@ def test_a_ceiling_holds_for_the_dirichlet_multinomial_too(dataset: Store, publi
         most: choose_setting(public, privacy, base, Choice(most_exposed=most)) for most in (None, 0.4, 0.01)
     }
     assert "expected_exposed" not in found[None][2]
-    met, unmet = found[0.4][2], found[0.01][2]
+    met: dict[str, Any] = dict(found[0.4][2])
+    unmet: dict[str, Any] = dict(found[0.01][2])
     assert met["meets_most_exposed"]
     assert met["expected_exposed"] <= 0.4
     assert not unmet["meets_most_exposed"]
