@@ -477,10 +477,12 @@ def deal_labels(
 
     def run(start: int, stop: int) -> int:
         space = DealSpace(
-            *(np.empty(most, dtype=np.int64) for _ in range(3)),
-            np.empty(most_points, dtype=np.int64),
-            np.empty(most, dtype=np.int32),
-            new_stream(),
+            keys=np.empty(most, dtype=np.int64),
+            unit=np.empty(most, dtype=np.int64),
+            place=np.empty(most, dtype=np.int64),
+            left=np.empty(most_points, dtype=np.int64),
+            rest=np.empty(most, dtype=np.int32),
+            stream=new_stream(),
         )
         return deal_range(
             (start, stop),

@@ -78,10 +78,8 @@ def test_a_release_certifies_keeps_numbers_of_workers_and_is_charged_once(
     assert [name for name, check in checks.items() if not check.ok] == []
     assert "follow from" in checks["labels"].detail
     by = ["destination_index", "age", "earnings", "industry"]
-    real, drawn = (
-        open_store(path, kind).table("jobs").groupby(by)["count"].sum()
-        for path, kind in ((dataset, "dataset"), (releases[unit], "release"))
-    )
+    stores = open_store(dataset, "dataset"), open_store(releases[unit], "release")
+    real, drawn = (store.table("jobs").groupby(by)["count"].sum() for store in stores)
     assert real.equals(drawn)
     labels = open_store(releases[unit], "release").table("labels")
     assert labels["count"].sum() == real.sum()
@@ -176,8 +174,10 @@ def test_answers_state_no_errors_that_the_plain_formula_would_get_wrong(releases
         (("--cascade", "on", "--editing", "none", "--clean"), "clean"),
         (("--cascade", "on"), "editing is 'pool'"),
         (("--cascade", "on", "--editing", "none", "--design", "auto"), "--tract-radius"),
-        (("--cascade", "on", "--editing", "none", "--dry-run"), "--dry-run with --cascade on"),
+        (("--cascade", "auto"), "editing is 'pool'"),
+        (("--cascade", "auto", "--editing", "none", "--design", "auto"), "--tract-radius"),
         (("--cascade", "on", "--editing", "none", "--scheduler", "tcp://127.0.0.1:1"), "one machine"),
+        (("--cascade", "auto", "--editing", "none", "--scheduler", "tcp://127.0.0.1:1"), "one machine"),
     ],
 )
 def test_what_is_not_defined_is_refused_in_one_line_and_nothing_is_written(
@@ -187,6 +187,27 @@ def test_what_is_not_defined_is_refused_in_one_line_and_nothing_is_written(
     path = tmp_path / "r"
     assert said in refused("synthesize", str(dataset), str(path), *options)
     assert not path.exists()
+
+
+def test_the_cascade_is_chosen_by_simulation_and_certify_chooses_again(
+    dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Finds a choice that reads homes, so that certify cannot repeat it, and one that the words get wrong."""
+    options = ["--cascade", "auto", "--editing", "none", "--epsilon", "1", "--unit", "block", "--test-key"]
+    assert run(["synthesize", str(dataset), str(tmp_path / "r"), "-q", *options]) == 0
+    said = capsys.readouterr().out
+    certificate = json.loads((tmp_path / "r" / "certificate.json").read_text())
+    facts, synthesis = certificate["construction"]["design"], certificate["parameters"]["synthesis"]
+    assert facts["expected_misplaced"] <= facts["expected_misplaced_of_runner_up"]
+    assert synthesis.get("cascade", False) == (facts["runner_up"] == "no cascade")
+    assert ("a cascade;" in said) == synthesis.get("cascade", False)
+    assert [check.check for check in check_release(tmp_path / "r") if not check.ok] == []
+
+
+def test_a_dry_run_expects_errors_of_a_cascade(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Finds a plan that draws the plain mechanism in place of the cascade, or names points that are groups."""
+    assert run(["synthesize", str(dataset), str(dataset.parent / "none"), "-q", *CASCADE, "--dry-run"]) == 0
+    assert "keeps the true group of home areas" in capsys.readouterr().out
 
 
 def test_an_audit_refuses_a_cascade(dataset: Path, releases: dict[str, Path]) -> None:

@@ -10,8 +10,6 @@ Source: docs/theory/method.md, section 7i.
 
 from typing import NamedTuple
 
-import numpy as np
-
 from engine.jit import lean_jit
 from engine.kernels.arrays import Floats, Indices, Ints, PointLists, Words
 from engine.kernels.chacha import STAGE_CASCADE, below, has_run_out, open_stream
@@ -113,7 +111,7 @@ def _width(member: Indices, value: Ints) -> int:
     low = high = value[member[0]]
     for place in range(1, member.size):
         low, high = min(low, value[member[place]]), max(high, value[member[place]])
-    return high - low
+    return int(high - low)
 
 
 @lean_jit
@@ -267,7 +265,7 @@ def estimate_range(
         for _ in range(_STEPS):
             _step((begin, end, n_workers), prior, units, classes, labels, space)
         for point in range(prior.size):
-            share[points.ptr[tract] + point] = max(1, np.int64(space.share[point] * SHARE_UNITS))
+            share[points.ptr[tract] + point] = max(1, int(space.share[point] * SHARE_UNITS))
     return -1
 
 

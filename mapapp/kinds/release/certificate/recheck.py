@@ -261,6 +261,10 @@ def check_claims(
     if stated.beside is not msgspec.UNSET:
         yield check_beside(stated.beside, str(stated.beside_in_words))
     if stated.made_from.design is not msgspec.UNSET:
+        if source.parameters.mechanism == "exponential" and source.laws != "by number":
+            reason = "the choice was simulated with the noise of an earlier version"
+            yield CertificateCheck("design", True, f"cannot be repeated: {reason}")
+            return
         yield check_design(release, stated.parameters, stated.made_from.design)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -40,6 +40,7 @@ from mapapp.kinds.base.residents_only import open_dataset, reasons_of_homes
 from mapapp.kinds.cluster.client import cluster_client
 from mapapp.kinds.cluster.dask_types import Client
 from mapapp.kinds.release.certificate.exponential import NO_ACCOUNTANT
+from mapapp.kinds.release.choose.cascade_choice import CascadeFacts
 from mapapp.kinds.release.choose.design_by_reader_errors import DrawnDesignFacts
 from mapapp.kinds.release.choose.design_by_validity import DesignFacts
 from mapapp.kinds.release.choose.public_part import public_part_of
@@ -233,13 +234,15 @@ def run_synthesis(
     scheduler = workers if isinstance(workers, str) else None
     threads = workers if isinstance(workers, int) else None
     require_fixed_count(privacy, parameters)
-    if parameters.cascade and scheduler is not None:
+    may_cascade = parameters.cascade or (design is not None and design.cascade)
+    if may_cascade and scheduler is not None:
         raise UsageError(
-            f"--scheduler {scheduler} with --cascade on: the cascade is drawn on one machine; leave one out"
+            f"--scheduler {scheduler} with --cascade: the cascade is drawn on one machine; leave one out"
         )
     refuse_existing(release_path)
     if scheduler is None:
-        stages = stages_of(parameters, design.mechanisms if design is not None else ())
+        needed = replace(parameters, cascade=True) if may_cascade else parameters
+        stages = stages_of(needed, design.mechanisms if design is not None else ())
         ensure_compiled(lambda: report("compiling kernels (once)", 0, 0), stages)
     key = SecretKey.for_tests() if test_key else SecretKey.fresh()
     seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
@@ -307,7 +310,7 @@ def prepared_source(
     report: Report,
     listed: bool = True,
     threads: int = 1,
-) -> tuple[Store, SynthesisSource, DesignFacts | DrawnDesignFacts | None]:
+) -> tuple[Store, SynthesisSource, DesignFacts | DrawnDesignFacts | CascadeFacts | None]:
     """Open a dataset, read what all batches share, and choose what is left open; nothing is spent or drawn.
 
     Parameters
@@ -340,7 +343,7 @@ def prepared_source(
     store = add_joint_segments(shown) if assigns_from_margins(shown, units) else shown
     geography = read_geography(store)
     workplaces = read_workplaces(store, geography, listed=listed, threads=threads)
-    facts: DesignFacts | DrawnDesignFacts | None = None
+    facts: DesignFacts | DrawnDesignFacts | CascadeFacts | None = None
     fitted: FittedDecays = {}
     if design is not None:
         fit_decay(geography, workplaces, parameters, fitted, threads=threads)  # the choice needs it, too
@@ -361,7 +364,7 @@ def claimed_certificate(
     dataset: Store,
     source: SynthesisSource,
     certified: list[CertifiedBatch],
-    design: DesignFacts | DrawnDesignFacts | None,
+    design: DesignFacts | DrawnDesignFacts | CascadeFacts | None,
     *,
     is_test: bool,
 ) -> JsonObject:

@@ -136,6 +136,8 @@ def _setting_of(options: ReleaseOptions) -> tuple[PrivacyParameters, SynthesisPa
     if options.cascade == "on":
         shape["cascade"] = True
     parameters = SynthesisParameters.from_dict(shape | {"mechanism": mechanism})
+    if options.cascade == AUTO:  # it is chosen or left out, and must be allowed
+        replace(parameters, cascade=True)
     require_fixed_count(privacy, parameters)
     require_range(privacy, mechanism)
     return privacy, parameters
@@ -230,11 +232,11 @@ def designed_choice(options: ReleaseOptions) -> Choice | None:
             )
         if options.mechanism == AUTO:
             raise UsageError("--mechanism auto without --design auto: give both, or name a mechanism")
-        return None
-    if options.cascade == "on":
+        return Choice(units=(options.unit or "cell",), cascade=True) if options.cascade == AUTO else None
+    if options.cascade in ("on", AUTO):
         raise UsageError(
-            "--cascade on with --design auto: radii are not chosen for the cascade; give --tract-radius and "
-            "--puma-radius"
+            f"--cascade {options.cascade} with --design auto: radii are not chosen for the cascade; give "
+            "--tract-radius and --puma-radius"
         )
     for name, option in RELEASE_OPTIONS.items():
         if option.is_designed and getattr(options, name) is not None:
