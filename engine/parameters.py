@@ -242,6 +242,9 @@ class SynthesisParameters:
         tract. Larger units keep more of what is small, but lose which home goes with which segment.
     clean : bool, optional
         Take the expected noise of the exponential mechanism out of each tract's commute ranges after the draw.
+    cascade : bool, optional
+        Draw units in tiers, small ones over clusters of support points that the released labels of larger ones suggest.
+        For the exponential mechanism with units of cells or blocks, without editing and cleaning.
 
     Raises
     ------
@@ -271,6 +274,7 @@ class SynthesisParameters:
     mechanism: Mechanism = _USUAL_MECHANISM
     unit: Unit = "cell"
     clean: bool = False
+    cascade: bool = False
 
     def __post_init__(self) -> None:
         _require_choice("mechanism", self.mechanism, get_args(Mechanism))
@@ -287,6 +291,7 @@ class SynthesisParameters:
                 f"clean is true and mechanism is {self.mechanism!r}; the noise to take out is known for the "
                 "exponential mechanism only: leave clean out"
             )
+        self._check_cascade()
         self._check_percentiles()
         self._check_radii()
         self._check_far_states()
@@ -312,6 +317,28 @@ class SynthesisParameters:
                 "differ in size, which the proof does not cover; use 'pool', or replication = true to repeat "
                 "the 2010 release, marked not for release"
             )
+
+    def _check_cascade(self) -> None:
+        if not isinstance(self.cascade, bool):
+            raise ParameterError(f"cascade is {self.cascade!r}; true or false is needed")
+        if not self.cascade:
+            return
+        for name, value, good, remedy in (
+            (
+                "mechanism",
+                self.mechanism,
+                self.mechanism == "exponential",
+                "draw with the exponential mechanism",
+            ),
+            ("unit", self.unit, self.unit != "tract", "use unit cell or block"),
+            ("clean", self.clean, not self.clean, "leave clean out"),
+            ("editing", self.editing, self.editing == "none", "use editing none"),
+        ):
+            if not good:
+                raise ParameterError(
+                    f"cascade is true and {name} is {value!r}; the cascade is not defined for it: {remedy}, or leave "
+                    "the cascade out"
+                )
 
     def _check_percentiles(self) -> None:
         middle = () if self.q75_mi is None else (("q75_mi", self.q75_mi),)
@@ -384,8 +411,8 @@ class SynthesisParameters:
     def to_dict(self) -> dict[str, object]:
         """Plain values for JSON or TOML; a missing `q75_mi` is false (TOML has no null), missing radii are left out.
 
-        The usual mechanism, a missing `far_state_miles` and `clean` where it is false are left out too, so that
-        certificates from before they existed stay the same.
+        The usual mechanism, a missing `far_state_miles`, and `clean` and `cascade` where they are false are left out
+        too, so that certificates from before they existed stay the same.
         """
         values: dict[str, object] = {field.name: getattr(self, field.name) for field in fields(self)}
         values["elimination"] = [list(step) for step in self.elimination]
@@ -399,8 +426,9 @@ class SynthesisParameters:
             del values["mechanism"]
         if self.mechanism != "exponential":
             del values["unit"]
-        if not self.clean:
-            del values["clean"]
+        for name in ("clean", "cascade"):
+            if not values[name]:
+                del values[name]
         return values
 
     @classmethod

@@ -53,6 +53,7 @@ STAGES: Stages = {
     "move": 2.2,
     "price": 1.5,
     "clean": 2.0,
+    "cascade": 4.0,
     "place": 0.8,
     "points": 0.5,
     "redraw": 0.2,
@@ -104,6 +105,8 @@ def stages_of(parameters: SynthesisParameters, mechanisms: Collection[Mechanism]
     left_out = {name for name, mechanism in _ONLY_FOR.items() if mechanism not in possible}
     if not parameters.clean and "exponential" not in possible:
         left_out.add("clean")
+    if not parameters.cascade:
+        left_out.add("cascade")
     return {name: cost for name, cost in STAGES.items() if name not in left_out}
 
 

@@ -31,6 +31,7 @@ RECORD_DRAW    record number            its high word    one bounded integer per
 RECORD_TOP_UP  record number            its high word    one bounded integer: which prefix; then one per attribute
 RECORD_ENTROPY entropy                  0                words against the digits of a chance
 RECORD_PLACE   record number            its high word    bounded integers: work block, home tract, home blocks
+CASCADE        destination tract        0                bounded integers: order of workers, rounding, and points
 ============== ======================== ================ ==========================================
 
 Source: RFC 8439 (ChaCha20); docs/theory/method.md, section 7.
@@ -105,6 +106,7 @@ class Stage(IntEnum):
     RECORD_TOP_UP = chacha.STAGE_RECORD_TOP_UP
     RECORD_ENTROPY = chacha.STAGE_RECORD_ENTROPY
     RECORD_PLACE = chacha.STAGE_RECORD_PLACE
+    CASCADE = chacha.STAGE_CASCADE
 
 
 class SecretKey:

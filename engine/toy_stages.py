@@ -15,6 +15,14 @@ import numpy.typing as npt
 from engine.accountant.paper import SynthesizerClasses
 from engine.accountant.sound import certify_sound
 from engine.kernels.units import WEIGHT_UNITS
+from engine.mechanisms.cascade import (
+    cascade_points,
+    class_factors,
+    count_kinds,
+    deal_labels,
+    draw_labels,
+    sum_classes,
+)
 from engine.mechanisms.cleaning import clean_points
 from engine.mechanisms.dirichlet_multinomial import (
     Synthesizers,
@@ -151,9 +159,17 @@ def _clean() -> None:
     clean_points(SecretKey.for_tests(), units, drawn, coarsening, np.ones(_N), noise, np.arange(_N))
 
 
+def _cascade() -> None:
+    points, units = cascade_points(_coarsening(), np.ones(_N)), _synthesizers()
+    drawn = draw_labels(SecretKey.for_tests(), units, points, epsilon=4)
+    factors = class_factors([sum_classes(drawn, points, count_kinds(_tracts()))])
+    deal_labels(PublicSeed.for_tests(), drawn, points, factors, np.arange(_N))
+
+
 def _price() -> None:
-    # Two workers among several points, so that a price is searched for and helps.
+    # Two workers among several points, so that a price is searched for and helps; and more than have one.
     law_of(Fraction(4), 5, 2)
+    law_of(Fraction(4), 5, 40)
 
 
 def _add_remainders() -> Coarsening:
@@ -353,6 +369,7 @@ TOYS: dict[str, Callable[[], None]] = {
     "move": _move,
     "price": _price,
     "clean": _clean,
+    "cascade": _cascade,
     "place": _place,
     "points": _points,
     "redraw": _redraw,

@@ -12,7 +12,7 @@ import hypothesis
 import pytest
 
 from tests.sharing import group_of, made_once, rank_of
-from tests.tiers import in_second_tier
+from tests.tiers import second_tier
 
 # Tests assert no clock times: a busy machine takes longer over one example than over another, and to make examples.
 hypothesis.settings.register_profile(
@@ -44,8 +44,9 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 @pytest.hookimpl(tryfirst=True)  # before `-m` deselects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the second tier, and begin with the tests that take longest."""
+    of_second_tier = second_tier(item.nodeid for item in items)
     for item in items:
-        if in_second_tier(item.nodeid):
+        if item.nodeid in of_second_tier:
             item.add_marker(pytest.mark.second_tier)
     items.sort(key=lambda item: rank_of(group_of(item.nodeid)))
 

@@ -55,6 +55,7 @@ NOT_RUN: Final = {
     r"ri\.table|ri\.records|--worker-records": "tests/show/tables and tests/kinds/records have tables and records",
     r"characteristic|bachelor": "needs published counts; tests/answers/test_characteristics.py has them",
     r"--batch|ctycsub": "is about county subdivisions, which the generated country lacks; tests/show/test_batch.py",
+    r"leeds\.|uk\.(published|dataset)|--zones": "tests/commands/test_import_zones.py runs these commands on real files",
     r"commutemap (sweep|audit) ": "tests/commands/test_sweep.py and test_audit.py take the time for these",
 }
 """Commands that this test leaves out, as patterns, and why."""

@@ -12,7 +12,7 @@ from xdist.scheduler import LoadScopeScheduling
 from tests.conftest import pytest_xdist_make_scheduler
 from tests.scheduling import GroupScheduling
 from tests.sharing import BROWSER_GROUPS, SLOWEST_FIRST, group_of, made_once, rank_of
-from tests.tiers import SECOND_TIER, in_second_tier
+from tests.tiers import ONE_CASE, SECOND_TIER, in_second_tier, second_tier
 
 ROOT = Path(__file__).parents[1]
 
@@ -53,7 +53,7 @@ def test_browser_tests_are_two_groups_and_come_first(request: pytest.FixtureRequ
     assert ranks == sorted(ranks)
 
 
-@pytest.mark.parametrize("test", SECOND_TIER)
+@pytest.mark.parametrize("test", SECOND_TIER + ONE_CASE)
 def test_what_the_second_tier_lists_exists(test: str) -> None:
     """A test that got another name must not slip into the first tier, which everybody waits for."""
     file, _, name = test.partition("::")
@@ -66,8 +66,17 @@ def test_what_the_second_tier_lists_exists(test: str) -> None:
 
 
 def test_the_second_tier_is_marked(request: pytest.FixtureRequest) -> None:
+    """Finds a slow test that everybody waits for, and a test of many cases that the first tier runs more than once."""
+    tests = [item.nodeid for item in request.session.items]
     marked = {item.nodeid for item in request.session.items if item.get_closest_marker("second_tier")}
-    assert marked == {item.nodeid for item in request.session.items if in_second_tier(item.nodeid)}
+    assert marked >= {test for test in tests if in_second_tier(test)}
+    functions = [test.partition("[")[0] for test in tests if test not in marked]
+    assert all(functions.count(name) <= 1 for name in ONE_CASE)
+    name = ONE_CASE[0]
+    assert second_tier([f"{name}[a]", f"{name}[b]", "tests/a.py::b[c]", SECOND_TIER[0]]) == {
+        f"{name}[b]",
+        SECOND_TIER[0],
+    }
 
 
 def test_the_tests_of_a_group_run_on_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:

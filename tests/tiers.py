@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 SECOND_TIER: Final = (
+    "tests/analyst/audit/test_comparison.py::test_every_scheme_has_a_row_for_every_question_and_class",
     "tests/analyst/audit/test_margins.py::test_no_assignment_of_joint_segments_changes_an_audit",
+    "tests/analyst/audit/test_records_audit.py::test_a_lone_seed_has_no_records_without_itself",
     "tests/analyst/audit/test_records_audit.py::test_attackers_against_plain_counts",
     "tests/analyst/audit/test_records_audit.py::test_scores_of_tables_are_binomial",
     "tests/analyst/workbench/test_confidential.py::test_addresses_hold_nothing_of_the_data",
@@ -23,6 +26,7 @@ SECOND_TIER: Final = (
     "tests/analyst/workbench/test_session.py::test_it_starts_as_the_command_does",
     "tests/analyst/workbench/test_session.py::test_sweeps_measure_each_value_once_and_the_papers_setting",
     "tests/analyst/workbench/test_session.py::test_the_progress_of_sweeps_rises_to_its_end",
+    "tests/analyst/workbench/test_tables.py::test_the_actual_pattern_is_what_publishing_would_release",
     "tests/analyst/workbench/test_tradeoffs.py::test_a_line_for_each_scheme_and_a_star_for_each_setting",
     "tests/analyst/workbench/test_tradeoffs.py::test_cards_have_averages_and_lone_workers",
     "tests/analyst/workbench/test_tradeoffs.py::test_the_tables_are_those_of_the_command",
@@ -33,6 +37,7 @@ SECOND_TIER: Final = (
     "tests/answers/test_areas.py::test_text_and_steps_are_the_same",
     "tests/answers/test_change.py::test_menus_headlines_and_captions_use_these_names",
     "tests/answers/test_change.py::test_two_releases_of_one_year_differ_and_do_not_change",
+    "tests/answers/test_commute_columns.py::test_every_sum_is_that_of_the_twin",
     "tests/answers/test_entries.py",
     "tests/answers/test_largest_sizes.py::test_commands_accept_the_maximum_number_of_bands",
     "tests/answers/test_largest_sizes.py::test_reports_setups_and_batches_accept_the_maximum_number_of_bands",
@@ -120,6 +125,9 @@ SECOND_TIER: Final = (
     "tests/commands/test_exit.py::test_output_that_cannot_be_written_has_one_exit_code",
     "tests/commands/test_exit.py::test_what_is_published_is_said_if_it_cannot_be_printed",
     "tests/commands/test_import_again.py",
+    "tests/commands/test_import_zones.py::test_the_commands_of_the_documentation_run",
+    "tests/explore/test_words_of_zones.py::test_reports_and_answers",
+    "tests/explore/test_words_of_zones.py::test_the_page_of_an_analysis",
     "tests/commands/test_killed.py::test_a_run_ended_by_a_signal_leaves_nothing",
     "tests/commands/test_killed.py::test_import",
     "tests/commands/test_killed.py::test_killed_at_any_time",
@@ -173,6 +181,7 @@ SECOND_TIER: Final = (
     "tests/explore/test_downloads.py::test_the_same_view_gives_the_same_bytes",
     "tests/explore/test_events.py::test_lines_of_a_file_are_corridors",
     "tests/explore/test_file_process.py::test_it_ends_after_some_files_and_when_idle",
+    "tests/explore/test_file_process.py::test_it_stops_when_its_visitor_leaves",
     "tests/explore/test_file_process.py::test_neither_the_process_nor_its_folder_outlives_a_server_that_is_killed",
     "tests/explore/test_file_process.py::test_one_that_takes_too_long_is_stopped_and_the_next_is_made",
     "tests/explore/test_file_process.py::test_one_that_takes_too_much_memory_is_stopped_and_the_next_is_made",
@@ -189,7 +198,9 @@ SECOND_TIER: Final = (
     "tests/explore/test_tables.py::test_a_forged_address_of_a_table_shows_the_table_or_is_refused[3]",
     "tests/geodata/test_area_files.py::test_geojson_and_geopackage",
     "tests/geodata/test_area_files.py::test_lines_are_read_where_they_are_wanted",
+    "tests/geodata/test_area_formats.py::test_many_vertices_are_simplified_and_hold_the_same_places",
     "tests/geodata/test_characteristics.py::test_a_file_that_does_not_fit_is_refused_in_one_line[text6-no crosswalk of state 25 among the files; add ma_xwalk]",  # noqa: E501
+    "tests/geodata/test_characteristics.py::test_totals_are_compared_with_those_of_the_jobs",
     "tests/geodata/test_demo.py::test_a_metro_country_holds_together",
     "tests/geodata/test_demo.py::test_a_state_of_many_towns_nests_and_names_them_apart",
     "tests/geodata/test_demo.py::test_any_small_country_holds_together",
@@ -198,6 +209,7 @@ SECOND_TIER: Final = (
     "tests/geodata/test_other_shapes.py::test_files_of_another_census_are_left_aside_or_refused",
     "tests/geodata/test_real_files.py::test_all_published_margins_are_recovered",
     "tests/geodata/test_real_files.py::test_an_export_in_the_lodes_layout_gives_the_published_rows_back",
+    "tests/geodata/test_real_files.py::test_every_tract_has_a_polygon_and_cells_partition_it",
     "tests/geodata/test_real_files.py::test_totals",
     "tests/geodata/test_real_files.py::test_what_ordinary_suppression_gives_away",
     "tests/geodata/test_right_places.py::test_block_polygons_that_are_not_where_their_codes_say",
@@ -237,6 +249,7 @@ SECOND_TIER: Final = (
     "tests/kinds/test_noise_check.py::test_real_homes_fail_under_a_small_epsilon",
     "tests/kinds/test_noise_check.py::test_real_homes_in_place_of_a_release_fail_the_check",
     "tests/kinds/test_public_characteristics.py::test_a_report_has_them_as_a_table",
+    "tests/question/sentence/test_attribute_sentences.py::test_any_text_is_a_question_of_the_publication_or_refused_in_one_line",
     "tests/show/tables/test_table_report.py::test_a_pdf_has_the_counts_and_pages",
     "tests/show/tables/test_table_report.py::test_the_command_writes_the_same_bytes",
     "tests/show/test_answers.py::test_a_killed_export_leaves_nothing_under_its_name",
@@ -259,9 +272,11 @@ SECOND_TIER: Final = (
     "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[audit_windows]",
     "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[browser_repeats]",
     "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[bsg_adult]",
+    "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[c13_adult]",
     "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[cold_start]",
     "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[compare]",
     "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[connection_attacks]",
+    "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[drawn_design]",
     "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[end_to_end]",
     "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[growth]",
     "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[least_alpha]",
@@ -272,6 +287,8 @@ SECOND_TIER: Final = (
     "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[pictures]",
     "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[records]",
     "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[records_command]",
+    "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[records_nation]",
+    "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[records_ri]",
     "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[report_picture]",
     "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[reports]",
     "tests/test_benchmarks.py::test_a_benchmark_runs_at_its_smallest_size[sampling]",
@@ -280,14 +297,94 @@ SECOND_TIER: Final = (
     "tests/test_documented_code.py::test_the_documented_commands_of_a_page_run",
     "tests/test_import_directions.py::test_packages_import_only_what_the_architecture_allows",
     "tests/test_import_directions.py::test_serving_never_loads_what_makes_releases",
+    "tests/test_memory_limits.py::test_caches_of_a_server_have_no_limits_of_their_own",
     "tests/test_python_api.py::test_a_change_has_frames_and_maps",
     "tests/test_tutorial.py::test_the_tutorial_works_from_beginning_to_end",
     "tests/test_type_marks.py",
+    "tests/test_visitors.py::test_the_page_tries_as_often",
     "tests/test_wheel.py",
 )
 """Files and node ids of the tests that only `make test-all` runs: the slowest, most of whose faults others find."""
 
+ONE_CASE: Final = (
+    "tests/analyst/audit/test_margins.py::test_workers_are_those_of_the_tables_by_block_and_margin",
+    "tests/analyst/workbench/test_session.py::test_a_tract_point_by_point_adds_up",
+    "tests/analyst/workbench/test_tradeoffs.py::test_the_schemes_offered_first_can_be_made_for_every_question",
+    "tests/answers/errors/test_answer_errors.py::test_answers_of_the_exponential_mechanism_have_errors",
+    "tests/answers/errors/test_expected_error.py::test_the_error_is_that_of_many_draws",
+    "tests/answers/errors/test_point_estimates.py::test_the_error_stated_for_a_count_of_a_large_table_is_no_less_than_what_occurs",
+    "tests/answers/test_characteristics.py::test_counts_and_shares_are_those_of_the_files",
+    "tests/answers/test_findings.py::test_sentences_on_some_jobs_count_jobs_and_not_people",
+    "tests/answers/test_lines.py::test_who_stays_and_who_leaves_is_counted_by_block",
+    "tests/answers/test_numbers_in_sentences.py::test_answers_about_one_area",
+    "tests/answers/test_numbers_in_sentences.py::test_comparisons",
+    "tests/answers/test_numbers_in_sentences.py::test_flow_matrices",
+    "tests/answers/test_numbers_in_sentences.py::test_pairs",
+    "tests/answers/test_outlines.py::test_every_unit_is_the_union_of_its_cells",
+    "tests/commands/test_analyze.py::test_columns_of_parquet_and_feather_are_those_of_the_table",
+    "tests/commands/test_analyze.py::test_the_same_numbers_as_python",
+    "tests/engine/audit/test_informed.py::test_exponential_and_keep_or_redraw_are_exact",
+    "tests/engine/comparison/test_histograms.py::test_draws_are_the_twin_s",
+    "tests/engine/comparison/test_histograms_law.py::test_a_sparse_histogram_s_delta_is_exactly_the_chance_of_a_worker_alone",
+    "tests/engine/comparison/test_histograms_law.py::test_the_laplace_sanitizer_s_output_is_within_epsilon",
+    "tests/engine/comparison/test_randomizing.py::test_keep_or_redraw_follows_its_law",
+    "tests/engine/comparison/test_randomizing.py::test_projected_noise_follows_its_law",
+    "tests/engine/records/test_tries.py::test_products_of_exact_laws_keep_delta",
+    "tests/engine/records/test_tries.py::test_the_search_has_the_same_answer_as_one_order_after_the_other",
+    "tests/engine/suppression/test_both_totals.py::test_both_totals_equal_the_twin",
+    "tests/engine/suppression/test_sum_tree.py::test_trees_equal_the_twin_on_every_world",
+    "tests/engine/suppression/test_unsafe.py::test_decisions_on_small_cells_are_exact_also_where_the_chance_is_the_limit",
+    "tests/engine/test_lean_kernels.py::test_a_lean_kernel_computes_what_python_computes",
+    "tests/engine/test_skipping.py::test_points_stay_with_their_probability_independently",
+    "tests/explore/test_downloads.py::test_every_file_of_every_analysis",
+    "tests/explore/test_kept_answers.py::test_what_was_asked_before_is_sent_again_without_a_callback",
+    "tests/explore/test_one_state.py::test_a_page_after_any_other_analysis_is_as_if_opened_there",
+    "tests/geodata/test_other_shapes.py::test_the_same_content_gives_the_same_files",
+    "tests/geodata/test_right_places.py::test_blocks_outside_of_their_state",
+    "tests/geodata/test_right_places.py::test_centers_far_from_their_blocks",
+    "tests/geodata/test_right_places.py::test_people_who_cannot_be",
+    "tests/geodata/test_right_places.py::test_tract_polygons_that_are_not_where_their_codes_say",
+    "tests/kinds/tables/test_given_back.py::test_a_table_that_nobody_saw_is_given_back",
+    "tests/kinds/tables/test_tables.py::test_totals_and_flows_pass_their_check",
+    "tests/kinds/test_batches.py::test_a_cleaned_release_is_the_same_in_batches_and_keeps_its_certificate",
+    "tests/kinds/test_batches.py::test_batches_and_threads_change_nothing",
+    "tests/kinds/test_drawn_design.py::test_cleaning_is_left_out_where_it_would_misplace_more_workers",
+    "tests/kinds/test_exposure.py::test_the_true_tract_is_shown_as_often_as_in_all_releases_of_all_homes",
+    "tests/kinds/test_last_release.py::test_another_origin_is_noticed",
+    "tests/kinds/test_ledger.py::test_killed_at_every_step_nothing_is_drawn_that_is_not_counted",
+    "tests/kinds/test_mechanisms.py::test_batches_and_threads_change_nothing",
+    "tests/kinds/test_noise_check.py::test_a_draw_passes_and_leaves_fewer_than_is_said",
+    "tests/kinds/test_noise_check.py::test_cleaning_empties_no_point_that_counts_but_had_more",
+    "tests/question/test_setup_file.py::test_a_setup_gives_the_same_bytes_again",
+    "tests/show/test_answers.py::test_one_block_and_the_whole_country",
+    "tests/show/test_pictures.py::test_charts_say_their_numbers",
+    "tests/show/test_pictures.py::test_every_view_is_drawn",
+    "tests/show/test_pictures.py::test_names_are_only_names",
+    "tests/show/test_release_export.py::test_numbers_are_those_of_the_query",
+    "tests/show/test_release_export.py::test_the_base_map_as_layers",
+    "tests/show/test_release_export.py::test_the_same_release_gives_the_same_bytes",
+    "tests/show/test_report_command.py::test_a_report_says_how_to_make_it_again",
+    "tests/show/test_report_command.py::test_the_same_file_as_from_python",
+    "tests/show/test_reports.py::test_html_has_every_row_of_the_query",
+    "tests/show/test_reports.py::test_pdf_has_the_numbers_as_text",
+    "tests/test_python_api.py::test_a_plot_can_be_svg_and_by_another_layer",
+    "tests/test_python_api.py::test_frames_are_copies_of_the_tables",
+)
+"""Tests with many slow cases: the first case is in the first tier, and the others are in the second."""
+
 
 def in_second_tier(test: str) -> bool:
-    """Whether a test, by node id, is one that only `make test-all` runs."""
+    """Whether a test, by node id, is listed as one that only `make test-all` runs."""
     return any(test == name or test.startswith((f"{name}::", f"{name}[")) for name in SECOND_TIER)
+
+
+def second_tier(tests: Iterable[str]) -> set[str]:
+    """Return those of some tests, by node id in the order of their files, that only `make test-all` runs."""
+    chosen, with_case = set(), set()
+    for test in tests:
+        function = test.partition("[")[0]
+        if in_second_tier(test) or (function in ONE_CASE and function in with_case):
+            chosen.add(test)
+        else:
+            with_case.add(function)
+    return chosen

@@ -24,7 +24,7 @@ from engine.parameters import Number, Unit
 from engine.support.support_table import SupportTable
 from engine.threads import run_ranges
 
-__all__ = ["ExpectedNoise", "expected_noise"]
+__all__ = ["ExpectedNoise", "expect_freed", "expected_noise"]
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -95,7 +95,7 @@ def expected_noise(
     )
     pooled = pool_cells(cells, unit, tract_number)
     thetas = unit_thetas(exponential_epsilon(epsilon), pooled.units, support)
-    freed = _expect_freed(pooled.units, support, thetas, threads)
+    freed = expect_freed(pooled.units, support, thetas, threads)
     if unit == "cell":
         return ExpectedNoise(_sum_by_tract(pooled.units, freed, support))
     point_counts = _read(pooled.units, support, thetas, threads)
@@ -126,8 +126,11 @@ def _space(units: Synthesizers) -> FreedSpace:
     )
 
 
-def _expect_freed(units: Synthesizers, support: SupportTable, thetas: Thetas, threads: int) -> Ints:
-    """Workers whom each unit is expected to have freed."""
+def expect_freed(units: Synthesizers, support: SupportTable, thetas: Thetas, threads: int) -> Ints:
+    """Workers whom each unit is expected to have freed and spread over all points, in 2^-20: int64[U].
+
+    Units hold released tables.
+    """
     workers = PointLists(units.worker_ptr, units.worker_point)
     expected = np.zeros(units.tract.size, dtype=np.int64)
 
@@ -141,7 +144,7 @@ def _expect_freed(units: Synthesizers, support: SupportTable, thetas: Thetas, th
 
 
 def _read(units: Synthesizers, support: SupportTable, thetas: Thetas, threads: int) -> PointCounts:
-    """What units of more than 20 workers show of their points."""
+    """What units of more than 20 workers that have no price show of their points."""
     workers = PointLists(units.worker_ptr, units.worker_point)
     n_workers = units.worker_point.size
     point_counts = PointCounts(

@@ -1,7 +1,7 @@
 """The exponential mechanism over tables of n workers: pure epsilon, and several times less error than other mechanisms.
 
 A table m is drawn with probability proportional to theta^d c^(occupied points of m), where d workers must move to get
-from the real table to m, and c is a public price: 1 for more than 20 workers. The number of workers is public, so
+from the real table to m, and c is a public price: 1 for more than 30 workers. The number of workers is public, so
 neighbors differ in one worker's home. :mod:`engine.mechanisms.prices` finds theta and c for every number of workers and
 support points. For one worker the mechanism is k-ary randomized response.
 
@@ -29,8 +29,15 @@ from engine.mechanisms.kernels.exponential import (
     exponential_range,
 )
 from engine.mechanisms.kernels.priced import PricedSpace
-from engine.mechanisms.prices import PRICE_BITS, TableLaw, law_of
-from engine.mechanisms.thetas import MOST_EXACT_WORKERS, THETA_BITS, exponential_epsilon
+from engine.mechanisms.prices import (
+    MOST_OWN_WORKERS,
+    MOST_PRICED_WORKERS,
+    PRICE_BITS,
+    LawVersion,
+    TableLaw,
+    law_of,
+)
+from engine.mechanisms.thetas import THETA_BITS, exponential_epsilon
 from engine.mechanisms.unit import draw_by_unit
 from engine.parameters import Number, Unit
 from engine.streams import SecretKey, new_stream
@@ -39,6 +46,7 @@ from engine.threads import run_ranges
 
 __all__ = [
     "ExponentialPromise",
+    "draw_units",
     "exponential",
     "exponential_promise",
     "unit_thetas",
@@ -80,14 +88,14 @@ class ExponentialPromise(NamedTuple):
     numbers: dict[str, int]
 
 
-def exponential_promise(epsilon: Number, *, priced: bool = True) -> ExponentialPromise:
+def exponential_promise(epsilon: Number, *, laws: LawVersion = "by number") -> ExponentialPromise:
     """What :func:`exponential` promises: epsilon-differential privacy, delta 0.
 
     Parameters
     ----------
     epsilon : Fraction, str, int or float
-    priced : bool
-        Whether tables of up to 20 workers are drawn with a price, as now; earlier releases were not.
+    laws : {"unpriced", "priced to 20", "by number"}
+        Which laws tables are drawn with: "by number" now, the others in earlier releases.
 
     Raises
     ------
@@ -95,9 +103,11 @@ def exponential_promise(epsilon: Number, *, priced: bool = True) -> ExponentialP
         Epsilon is below 1/1024 or above 25.
     """
     numbers = {"theta_bits": THETA_BITS}
-    if priced:
+    if laws != "unpriced":
         numbers["price_bits"] = PRICE_BITS
-    rule = _PRICED_RULE if priced else _PLAIN_RULE
+    if laws == "by number":
+        numbers |= {"most_priced_workers": MOST_PRICED_WORKERS, "most_own_workers": MOST_OWN_WORKERS}
+    rule = _PLAIN_RULE if laws == "unpriced" else _PRICED_RULE
     return ExponentialPromise(exponential_epsilon(epsilon), rule, _TAKEN_FOR_GRANTED, numbers)
 
 
@@ -153,14 +163,15 @@ def exponential(
     exact = exponential_epsilon(epsilon)
 
     def draw(units: Synthesizers) -> SyntheticPoints:
-        return _draw_units(key, units, support, exact, threads)
+        return draw_units(key, units, support, exact, threads)
 
     return draw_by_unit(key, synthesizers, unit, tract_number, draw, threads=threads)
 
 
-def _draw_units(
+def draw_units(
     key: SecretKey, units: Synthesizers, support: SupportTable, epsilon: Fraction, threads: int
 ) -> SyntheticPoints:
+    """Draw every unit's table by itself; arguments and errors as for :func:`exponential`."""
     synthetic_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(units.n_synthetic)))
     check_fit(units, support, synthetic_ptr)
     synthetic = PointLists(synthetic_ptr, np.empty(int(synthetic_ptr[-1]), dtype=np.int32))
@@ -190,7 +201,7 @@ def _space(most_workers: int, most_points: int) -> MoveSpace:
         lanes=np.zeros(LANE_WORDS, dtype=np.uint32),
         window=np.empty(WINDOW_WORDS, dtype=np.uint32),
         stream=new_stream(),
-        priced=PricedSpace(*(np.empty(2 * MOST_EXACT_WORKERS, dtype=np.int32) for _ in range(4))),
+        priced=PricedSpace(*(np.empty(2 * MOST_PRICED_WORKERS, dtype=np.int32) for _ in range(4))),
     )
 
 
@@ -212,7 +223,7 @@ def unit_thetas(epsilon: Fraction, synthesizers: Synthesizers, support: SupportT
         _laws_drawn(epsilon),
         support,
         synthesizers.tract,
-        np.clip(n_workers, 1, MOST_EXACT_WORKERS + 1),
+        np.clip(n_workers, 1, MOST_OWN_WORKERS + 1),
     )
 
 
@@ -249,4 +260,4 @@ def _look_up_laws(
     if met.size:
         k, n = sizes[met // n_classes].tolist(), (met % n_classes).tolist()
         values[:, met] = np.array(list(map(law, k, n)), dtype=np.int64).T
-    return Thetas(*values[:, class_of])
+    return Thetas(*np.ascontiguousarray(values[:, class_of]))

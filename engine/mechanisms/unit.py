@@ -22,7 +22,7 @@ from engine.placement.kernels.points import sort_ranges
 from engine.streams import SecretKey, new_stream
 from engine.threads import run_ranges
 
-__all__ = ["Pooled", "deal_to_cells", "draw_by_unit", "pool_cells"]
+__all__ = ["Pooled", "UnitSizes", "deal_to_cells", "draw_by_unit", "pool_cells", "sizes_of_units"]
 
 
 class Pooled(NamedTuple):
@@ -38,6 +38,34 @@ class Pooled(NamedTuple):
 
     units: Synthesizers
     order: npt.NDArray[np.int64]
+
+
+class UnitSizes(NamedTuple):
+    """Destination tract and number of workers of every unit: int32[U] and int64[U]; public."""
+
+    tract: npt.NDArray[np.int32]
+    n_workers: npt.NDArray[np.int64]
+
+
+def sizes_of_units(
+    unit: Unit,
+    destination: npt.NDArray[np.int64],
+    tract: npt.NDArray[np.int32],
+    count: npt.NDArray[np.int64],
+) -> UnitSizes:
+    """Return the destination tract and number of workers of every unit that is drawn by itself.
+
+    Parameters
+    ----------
+    unit : {"cell", "block", "tract"}
+    destination, tract, count : int64[S], int32[S], int64[S]
+        Destination block, destination tract, and number of workers of each cell.
+    """
+    if unit == "cell":
+        return UnitSizes(tract, count)
+    number = destination if unit == "block" else tract.astype(np.int64)
+    _, first, at = np.unique(number, return_index=True, return_inverse=True)
+    return UnitSizes(tract[first], np.bincount(at.reshape(-1), count).astype(np.int64))
 
 
 def draw_by_unit(

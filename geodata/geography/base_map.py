@@ -29,6 +29,8 @@ _WATER_TRACT: Final = (
 )
 _TRACT_AT: Final = 5  # in the identifier of a block
 _BLOCK_AT: Final = 11
+ZONE_BLOCK: Final = "z"
+"""Letter before the code of a zone of any country, which is a block as well: its digits say nothing about water."""
 _COLLECTION: Final = 7  # type number of a collection, which an edge that only touches leaves behind
 
 Shapes = npt.NDArray[np.object_]
@@ -84,7 +86,9 @@ def water_blocks(blocks: pandas.DataFrame) -> npt.NDArray[np.bool_]:
     people = blocks["population"].to_numpy()
     least = people[here].min(initial=1)
     is_zero = blocks["block_id"].str[_BLOCK_AT].to_numpy() == _WATER_BLOCK
-    return np.asarray(here & is_zero & (people == least), dtype=bool)
+    wet = here & is_zero & (people == least)
+    wet[wet] = ~blocks["block_id"][wet].str.startswith(ZONE_BLOCK).to_numpy(dtype=bool)
+    return np.asarray(wet, dtype=bool)
 
 
 def water_of_blocks(blocks: pandas.DataFrame, cells: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:

@@ -82,11 +82,11 @@ def _pumas_and_superpumas(
     parts: Parts, pumas: Pumas, names: dict[str, pandas.Series]
 ) -> tuple[geopandas.GeoDataFrame, geopandas.GeoDataFrame]:
     tracts = parts.tracts
-    puma = _join_parts(
+    puma = join_parts(
         tracts, parts.geometry, "puma_id", ["state_id"], _puma_names(tracts, pumas, names["county"])
     )
     puma["superpuma_id"] = _superpumas(puma)
-    superpuma = _join_parts(puma, puma.geometry, "superpuma_id", ["state_id"], {})
+    superpuma = join_parts(puma, puma.geometry, "superpuma_id", ["state_id"], {})
     superpuma["name"] = _superpuma_names(superpuma, names["state"])
     return puma, superpuma
 
@@ -94,8 +94,8 @@ def _pumas_and_superpumas(
 def _counties_and_states(
     parts: Parts, names: dict[str, pandas.Series]
 ) -> tuple[geopandas.GeoDataFrame, geopandas.GeoDataFrame]:
-    county = _join_parts(parts.tracts, parts.geometry, "county_id", ["state_id"], names["county"])
-    state = _join_parts(county, county.geometry, "state_id", [], names["state"])
+    county = join_parts(parts.tracts, parts.geometry, "county_id", ["state_id"], names["county"])
+    state = join_parts(county, county.geometry, "state_id", [], names["state"])
     return (
         _recount_by_blocks(parts, county, "county_id", ["state_id"], names["county"]),
         _recount_by_blocks(parts, state, "state_id", [], names["state"]),
@@ -142,7 +142,7 @@ def _superpuma_names(superpuma: pandas.DataFrame, state_names: pandas.Series) ->
     return state.where(superpuma["elsewhere"], "SuperPUMA " + number + ", " + state)
 
 
-def _join_parts(
+def join_parts(
     parts: pandas.DataFrame,
     geometry: npt.ArrayLike,
     key: str,
@@ -183,7 +183,7 @@ def _recount_by_blocks(
     if extra.any():
         shapes = np.full(len(parts.blocks), None, dtype=object)
         shapes[parts.cells["block_index"].to_numpy()] = np.asarray(parts.cells.geometry.array, dtype=object)
-        added = _join_parts(parts.blocks[extra], shapes[extra], key, keep, names)
+        added = join_parts(parts.blocks[extra], shapes[extra], key, keep, names)
         table = pandas.concat([table, added]).sort_values(key, ignore_index=True)
     people = parts.blocks.groupby(key)["population"].sum()
     return table.assign(population=table[key].map(people).fillna(0).astype(np.int64))

@@ -119,10 +119,7 @@ def import_dataset(
     key = secrets.token_hex(32) if commitment_key is None else commitment_key
     if not _KEY.match(key):
         raise ValueError("the commitment key must be 64 hexadecimal digits in lower case")
-    if title is not None and not is_utf8(title):
-        raise SourceFileError("the title is not UTF-8; write it in UTF-8")
-    if title is not None and (not title.isprintable() or len(title) > _LONGEST_TITLE):
-        raise SourceFileError(f"the title: give one printable line of at most {_LONGEST_TITLE} characters")
+    title = checked_title(title)
     workers = _worker_files(sources, scratch, threads, residents_only, editing) if sources.workers else None
     read = _read(sources, threads, progress, is_published=is_published)
     planned = (
@@ -206,6 +203,21 @@ def import_dataset(
         edits=commutes.edits,
         totals=commutes.totals,
     )
+
+
+def checked_title(title: str | None) -> str | None:
+    """Return a title that somebody gave, if pages can show it.
+
+    Raises
+    ------
+    SourceFileError
+        It is not UTF-8, not printable, or too long.
+    """
+    if title is not None and not is_utf8(title):
+        raise SourceFileError("the title is not UTF-8; write it in UTF-8")
+    if title is not None and (not title.isprintable() or len(title) > _LONGEST_TITLE):
+        raise SourceFileError(f"the title: give one printable line of at most {_LONGEST_TITLE} characters")
+    return title
 
 
 def import_jobs(

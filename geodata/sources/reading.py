@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _RAGGED = re.compile(r"(Row #(?P<row>\d+): )?Expected (?P<wanted>\d+) columns, got (?P<found>\d+)")
 _HEXADECIMAL = re.compile(rb"0[xX]")
 FIRST_DATA_LINE = 2  # the header is line 1
+_DELIMITERS = (",", ";", "\t", "|")
 _REPEATED = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
 LARGEST = 2**31 - 1  # what a store has room for
 _KINDS = {
@@ -110,6 +111,48 @@ def read_header(path: Path) -> list[str]:
         When the file cannot be read, or is gzip that cannot be decompressed.
     """
     try:
+        line = _first_line(path).decode("utf-8")
+    except UnicodeDecodeError:
+        return []
+    try:
+        return _split(line) if line.isprintable() else []
+    except csv.Error:
+        return []
+
+
+class TextHeader(NamedTuple):
+    """Column names of a text table as they are spelled, and what separates its columns."""
+
+    names: list[str]
+    delimiter: str
+
+
+def text_header(path: Path) -> TextHeader | None:
+    """Header of a text table with any usual separator; None if the file is not such a table.
+
+    Raises
+    ------
+    SourceFileError
+        As :func:`read_header`.
+    """
+    start = _first_line(path)
+    try:
+        line = start.decode("utf-8")
+    except UnicodeDecodeError:
+        line = start.decode("latin-1")
+    if not line.replace("\t", " ").isprintable() or line.lstrip()[:1] in ("{", "[", "<"):
+        return None
+    delimiter = max(_DELIMITERS, key=line.count)
+    try:
+        names = _split(line, delimiter)
+    except csv.Error:
+        return None
+    return TextHeader(names, delimiter) if len(names) > 1 else None
+
+
+def _first_line(path: Path) -> bytes:
+    """The first line of a file, decompressed if it is gzip, without the marks around it."""
+    try:
         with path.open("rb") as stream:
             start = stream.read(65_536)
     except OSError as error:
@@ -119,15 +162,7 @@ def read_header(path: Path) -> list[str]:
             start = zlib.decompressobj(wbits=31).decompress(start, 65_536)
         except zlib.error as error:
             raise SourceFileError(f"{path}: the gzip file is damaged ({error}); download it again") from error
-    line = start.removeprefix(_BYTE_ORDER_MARK).split(b"\n", 1)[0]
-    try:
-        text = line.decode("utf-8").strip("\r")
-    except UnicodeDecodeError:
-        return []
-    try:
-        return _split(text) if text.isprintable() else []
-    except csv.Error:
-        return []
+    return start.removeprefix(_BYTE_ORDER_MARK).split(b"\n", 1)[0].strip(b"\r")
 
 
 def read_table(
@@ -138,8 +173,9 @@ def read_table(
     latin_1: bool = False,
     repeats: re.Pattern[str] | None = None,
     may_be_empty: bool = False,
+    delimiter: str = ",",
 ) -> TextTable:
-    """Read a comma-separated table with a header.
+    """Read a table with a header, whose columns are separated by commas or by `delimiter`.
 
     Parameters
     ----------
@@ -168,7 +204,7 @@ def read_table(
     content, digest = read_bytes(path)
     if latin_1:
         content = _as_utf8(content)
-    header = _header(path, content, [*required, *whole])
+    header = _header(path, content, [*required, *whole], delimiter)
     types: dict[str, pyarrow.DataType] = {
         name: _REPEATED if repeats is not None and repeats.match(name) else pyarrow.string()
         for name in header
@@ -176,10 +212,12 @@ def read_table(
     numbers = types | {name: pyarrow.int64() for name in whole}
     try:
         if whole and _HEXADECIMAL.search(content):  # pyarrow would read 0x1 as 1
-            _refuse_first_not_whole(TextTable(path, _parse_table(content, header, types), digest), whole)
-        result = TextTable(path, _parse_table(content, header, numbers), digest)
+            _refuse_first_not_whole(
+                TextTable(path, _parse_table(content, header, types, delimiter), digest), whole
+            )
+        result = TextTable(path, _parse_table(content, header, numbers, delimiter), digest)
     except pyarrow.ArrowInvalid as error:
-        text = TextTable(path, _parse_text(path, content, header, types, error), digest)
+        text = TextTable(path, _parse_text(path, content, header, types, delimiter, error), digest)
         _refuse_first_not_whole(text, whole)
         raise SourceFileError(
             f"{path}: not a table of text and numbers ({_shorten_error(error)}); check the file"
@@ -190,7 +228,8 @@ def read_table(
         raise SourceFileError(f"{path}: a header and no rows; download it again")
     for name in whole:
         if not _all_in_range(result.column(name)):
-            _refuse_first_not_whole(TextTable(path, _parse_table(content, header, types), digest), whole)
+            text = TextTable(path, _parse_table(content, header, types, delimiter), digest)
+            _refuse_first_not_whole(text, whole)
     return result
 
 
@@ -239,17 +278,17 @@ def _as_utf8(content: bytes) -> bytes:
     return content
 
 
-def _split(line: str) -> list[str]:
-    return [name.strip() for name in next(csv.reader([line]), [])]
+def _split(line: str, delimiter: str = ",") -> list[str]:
+    return [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
 
 
-def _header(path: Path, content: bytes, wanted: Sequence[str]) -> list[str]:
+def _header(path: Path, content: bytes, wanted: Sequence[str], delimiter: str) -> list[str]:
     try:
         line = io.BytesIO(content).readline().decode("utf-8")
     except UnicodeDecodeError as error:
         raise SourceFileError(f"{path}: not UTF-8 text; save it as UTF-8") from error
     try:
-        columns = _split(line.rstrip("\r\n"))
+        columns = _split(line.rstrip("\r\n"), delimiter)
     except csv.Error as error:
         raise SourceFileError(f"{path}: its header is not comma-separated text; check the file") from error
     called = {name.lower(): name for name in wanted}
@@ -272,13 +311,19 @@ def _check_columns(path: Path, header: list[str], required: Sequence[str]) -> No
 
 
 def _parse_table(
-    content: bytes, header: list[str], types: dict[str, pyarrow.DataType], *, threads: bool = True
+    content: bytes,
+    header: list[str],
+    types: dict[str, pyarrow.DataType],
+    delimiter: str,
+    *,
+    threads: bool = True,
 ) -> pyarrow.Table:
     return pyarrow.csv.read_csv(
         pyarrow.BufferReader(content),
         read_options=pyarrow.csv.ReadOptions(
             column_names=header, skip_rows=1, block_size=16 << 20, use_threads=threads
         ),
+        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter),
         convert_options=pyarrow.csv.ConvertOptions(
             column_types=types, strings_can_be_null=False, null_values=[], check_utf8=True
         ),
@@ -286,10 +331,17 @@ def _parse_table(
 
 
 def _parse_text(
-    path: Path, content: bytes, header: list[str], types: dict[str, pyarrow.DataType], first: Exception
+    path: Path,
+    content: bytes,
+    header: list[str],
+    types: dict[str, pyarrow.DataType],
+    delimiter: str,
+    first: Exception,
 ) -> pyarrow.Table:
     try:
-        return _parse_table(content, header, types, threads=False)  # with one thread, errors name the row
+        return _parse_table(
+            content, header, types, delimiter, threads=False
+        )  # with one thread, errors name the row
     except pyarrow.ArrowInvalid as error:
         if "UTF8" in str(error):
             raise SourceFileError(f"{path}: not UTF-8 text; save it as UTF-8") from error
@@ -316,7 +368,7 @@ def _refuse_first_not_whole(text: TextTable, whole: Sequence[str]) -> None:
             worst = (row, name)
     if worst is not None:
         row, name = worst
-        wrong = _what_is_wrong(text.column(name)[row].as_py().strip())
+        wrong = what_is_wrong(text.column(name)[row].as_py().strip())
         text.refuse(row, f"{name} is {wrong}; it must be a whole number of 0 or more", "correct the row")
 
 
@@ -327,7 +379,8 @@ def _are_whole(column: pyarrow.Array) -> pyarrow.Array:
     return pyarrow.compute.and_(digits, pyarrow.compute.less_equal(number, LARGEST))
 
 
-def _what_is_wrong(cell: str) -> str:
+def what_is_wrong(cell: str) -> str:
+    """Say why a cell is no whole number in range."""
     # In words, because the value may be a confidential count.
     if re.fullmatch(r"[0-9]+", cell):
         return "too large"

@@ -93,6 +93,7 @@ _FACTS: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
     "edit_rules": (_is_texts, "a list of texts"),
     "worker_never": (_is_objects, "a list of objects"),
     "last_release": (_is_object, "an object"),
+    "zones": (_is_object, "an object"),
 }
 """Facts that a manifest may state: the check of each, and the same in words."""
 

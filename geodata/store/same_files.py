@@ -12,7 +12,7 @@ from geodata.store.manifest import read_manifest
 
 __all__ = ["datasets_of_same_files", "source_files"]
 
-_JOBS: Final = ("od", "workers")
+_JOBS: Final = ("od", "workers", "flows")
 """Roles of the files from which jobs are read."""
 _MOST_LOOKED_AT: Final = 1_000
 

@@ -188,6 +188,16 @@ RECORDS = Table(
     further=FurtherColumns("", "int16"),  # one for each further attribute: the position of its value, from 0
 )
 
+LABELS = Table(
+    "labels",  # of a release drawn as a cascade: the drawn groups of support points, by unit, sorted by all but count
+    {
+        "destination_index": "int32",
+        "segment": "int8",  # 0..26; 0 where the workers of a block were drawn together
+        "cluster": "int32",
+        "count": "int32",
+    },
+    bounds={"cluster": (0, 2**20 - 1)},
+)
 TABLE_CELLS = Table(
     "table_cells",  # one row a cell, total or remainder, in the order of decision
     {
@@ -280,7 +290,7 @@ COPIED_TABLES = (*BASE_TABLES, CHARACTERISTICS, CHARACTERISTIC_COUNTS)
 """Public tables that a dataset may have, and its publications then have as well."""
 OPTIONAL_TABLES: dict[StoreKind, tuple[Table, ...]] = {
     "dataset": (*COPIED_TABLES, WORKERS),
-    "release": COPIED_TABLES,
+    "release": (*COPIED_TABLES, LABELS),
     "table": COPIED_TABLES,
     "records": COPIED_TABLES,
     "published": COPIED_TABLES,

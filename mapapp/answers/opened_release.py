@@ -33,6 +33,7 @@ from mapapp.answers.promise.shown_counts import workplaces_note
 from mapapp.answers.publication import RELEASED, is_of_records, is_published, open_publication
 from mapapp.answers.published.certificate import read_published_certificate
 from mapapp.answers.published.words import number_notes
+from mapapp.answers.wording import nouns_of, reader_text
 from mapapp.answers.words import coverage
 from mapapp.base.errors import UsageError
 from mapapp.question.analyses import ANALYSES
@@ -131,7 +132,13 @@ class OpenedRelease(OpenedPublication):
         return cast(Answer, self.errors.of_answer(answer, rows, tables, shown))
 
     def _finish_answer(self, answer: Answer, errors: bool) -> Answer:
-        """Return the answer of an analysis, with expected errors if requested."""
+        """Return the answer of an analysis, with expected errors if requested, in the words of the publication."""
+        nouns = answer.about.nouns
+        if nouns is not None:
+            notes = tuple(replace(note, text=reader_text(note.text, nouns)) for note in answer.about.notes)
+            answer = replace(
+                answer, about=replace(answer.about, notes=tuple(note for note in notes if note.text))
+            )
         return self.with_errors(answer) if errors else answer
 
     def find_area(self, text: str) -> str:
@@ -160,6 +167,7 @@ class OpenedRelease(OpenedPublication):
                 f"layer {str(layer)[:40]!r}: give the name of a layer, such as 'county' or 'town'"
             )
         level = level_named(layer)
+        self.areas.require_layer(level)
         return self.areas.units(self.areas.usual.of(end, here, there) if level == USUAL else level)
 
     def _about(
@@ -194,6 +202,7 @@ class OpenedRelease(OpenedPublication):
             promise=self.promise,
             notes=notes + edge_notes(area.n_edge_blocks),
             covered=tuple(self._covered_names),
+            nouns=nouns_of(self.facts),
         )
 
     def _about_pair(self, analysis: str, home: Selected, work: Selected, filters: Filters) -> About:

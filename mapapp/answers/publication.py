@@ -38,6 +38,7 @@ PUBLIC_FACTS: Final = (
     "layers",
     "last_release",
     "characteristics",
+    "zones",
 )
 """Facts that a release's manifest copies from its dataset's. They do not depend on confidential homes."""
 

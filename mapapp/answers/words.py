@@ -8,10 +8,11 @@ from typing import Any, Final, TypeAlias
 
 from geodata.store.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from geodata.text import list_names
-from mapapp.answers.areas.levels import LEVEL_LABELS
+from mapapp.answers.areas.levels import level_label
 from mapapp.answers.areas.unit_names import state_names
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.publication import is_of_records, is_published
+from mapapp.answers.wording import nouns_of, reader_text
 from mapapp.question.question import Question
 
 BAND_LABELS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
@@ -65,7 +66,7 @@ def level_word(level: str) -> str:
     known = {"stplc": "place", "zcta": "ZIP area", "puma": "PUMA", "tract": "tract", "cbsa": "metro area"}
     if level in known:
         return known[level]
-    label = LEVEL_LABELS.get(level, level).split(" (")[0]
+    label = level_label(level).split(" (")[0]
     has_names = any(letter.isupper() for letter in label[1:])
     return label if has_names else label[0].lower() + label[1:]
 
@@ -245,7 +246,7 @@ def caption(release: OpenedPublication, what: str, *, is_published: bool = False
         return [*warning, what, f"{AS_PUBLISHED} · {release.title}"]
     of_whom, _ = origin(release.certificate).split(" · ", 1)
     source = f"{of_whom} · {source_words(release)} · {promise(release.certificate)}"
-    return [*warning, what, source]
+    return [*warning, what, reader_text(source, nouns_of(release.facts))]
 
 
 def error_text(error: float | None, sign: str = "± ") -> str:

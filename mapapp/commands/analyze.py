@@ -376,14 +376,18 @@ def _lines(result: Result) -> list[str]:
     from mapapp.answers.analyses.short_tables import shortened
     from mapapp.answers.errors.error_marks import mark_of_table
     from mapapp.answers.findings.findings import findings, standings
+    from mapapp.answers.wording import reader_text
 
     about, noun = result.about, result.words.noun if isinstance(result, Change) else ""
     side = {"work": "workers of ", "home": "residents of ", None: ""}[about.side]
-    lines = [f"{about.title}: {side}{about.area}{f' ({about.filters})' if about.filters else ''}"]
+    side = reader_text(side, about.nouns)
+    lines = [f"{reader_text(about.title, about.nouns)}: {side}{about.area}"]
+    lines[0] += f" ({about.filters})" if about.filters else ""
     lines.append(f"  {about.release}")
     lines += [f"  {sentence}" for sentence in (*standings(result), *findings(result))]
     lines += [
-        f"  {name.replace('_', ' '):<18} {_number_text(value, noun)} {mark_of_table(result, name)}".rstrip()
+        f"  {reader_text(name.replace('_', ' '), about.nouns):<18} {_number_text(value, noun)} "
+        f"{mark_of_table(result, name)}".rstrip()
         for name, value in result.numbers().items()
     ]
     for name, table in list(result.tables().items())[:1]:

@@ -71,7 +71,7 @@ def export(
     """
     from geodata.store.manifest import read_manifest
     from mapapp.kinds.tables.files.export import export_table
-    from mapapp.show.exports.release_export import LAYERS, export_release
+    from mapapp.show.exports.release_export import export_release
 
     is_table = read_manifest(publication).get("kind") == "table"
     refuse_options(form, is_table=is_table, layers=layers, more=more, date=date)
@@ -83,7 +83,7 @@ def export(
                 publication,
                 form,  # type: ignore[arg-type]  # checked by click
                 target,
-                layers=layers or LAYERS,
+                layers=layers,
                 more=more,  # type: ignore[arg-type]  # checked by click
                 date=None if date is None else date.date(),
                 report=report,

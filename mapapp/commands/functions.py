@@ -332,7 +332,7 @@ def export(
     target: PathLike,
     to: Form,
     *,
-    layers: Sequence[str] | None = None,
+    layers: Sequence[str] = (),
     more: Sequence[With] = (),
     date: datetime.date | None = None,
 ) -> Exported:
@@ -363,10 +363,10 @@ def export(
     """
     from mapapp.commands.export import refuse_options
     from mapapp.kinds.tables.files.export import export_table
-    from mapapp.show.exports.release_export import LAYERS, export_release
+    from mapapp.show.exports.release_export import export_release
 
     is_table = read_manifest(Path(publication)).get("kind") == "table"
     refuse_options(to, is_table=is_table, layers=tuple(layers or ()), more=tuple(more), date=date)
     if is_table:
         return export_table(Path(publication), to, Path(target))
-    return export_release(Path(publication), to, Path(target), layers=layers or LAYERS, more=more, date=date)
+    return export_release(Path(publication), to, Path(target), layers=layers or (), more=more, date=date)

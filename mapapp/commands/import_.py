@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from engine.garbage_collection import no_collection
-from engine.parameters import exact_fraction
 from geodata.json_objects import JsonObject
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import show_progress
+from mapapp.commands.import_checks import (
+    COUNTS_OF_HOMES,
+    budget_of,
+    budget_writer,
+    earlier_imports,
+    require_never_confidential,
+    undeclared_lines,
+)
+from mapapp.commands.import_zones import import_of_zones, zone_options
 from mapapp.commands.options import (
     STORE,
     Option,
@@ -96,12 +103,15 @@ _NOT_PUBLIC = (
     multiple=True,
     help="Worker records instead of OD files: CSV or Parquet, one row a worker.",
 )
-@click.option("--schema", type=FILES, help="What the columns of the worker records mean (TOML).")
+@click.option(
+    "--schema", type=FILES, help="What the columns of the worker records, or of zones and flows, mean (TOML)."
+)
 @click.option(
     "--counts-are-public",
     default=None,
     metavar="REFERENCE",
-    help="With --workers: where the numbers of jobs by workplace, age, earnings, and industry are published already. "
+    help="With --workers or --zones: where the numbers of jobs by workplace, age, earnings, and industry are "
+    "published already. "
     "Releases show them exactly, so without this, no release of the dataset is for release.",
 )
 @click.option(
@@ -124,7 +134,10 @@ _NOT_PUBLIC = (
     "instead of a confidential dataset.",
 )
 @click.option(
-    "--year", type=int, default=None, help="With --published: year of the files to read, of several."
+    "--year",
+    type=int,
+    default=None,
+    help="With --published: year of the files to read, of several. With --zones: year of the flows.",
 )
 @click.option(
     "--job-type",
@@ -145,6 +158,7 @@ _NOT_PUBLIC = (
     help="With --published: share the geography of published counts of another year, made from the same geographic "
     "files.",
 )
+@zone_options
 @click.option("--title", default=None, help="Title of the dataset.  [default: (states and year)]")
 @click.option("--budget-epsilon", default=None, help="Total epsilon that all releases together may spend.")
 @click.option("--budget-delta", default=None, help="Total delta that all releases together may spend.")
@@ -152,7 +166,8 @@ _NOT_PUBLIC = (
 @json_option
 @quiet_option
 def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, **options: Option) -> None:
-    """Import source files, as the Census Bureau publishes them, into a confidential DATASET.
+    """Import source files, as the Census Bureau publishes them, into a confidential DATASET; or, with --zones and
+    --flows, zones of any country and the trips between them.
 
     With --published, files that are public already become published counts: "serve", "analyze", and all other commands
     on releases read them, and nothing is drawn.
@@ -163,7 +178,10 @@ def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, *
       commutemap import ri.published --from census-files/ --published
       commutemap import ri.dataset --od ri_od_main.csv.gz --od ri_od_aux.csv.gz --xwalk ri_xwalk.csv.gz
       commutemap import ri.dataset --from census-files/ --workers workers.parquet --schema workers.toml
+      commutemap import leeds.dataset --zones leeds_zones.csv --flows leeds_flows.csv
     """
+    if import_of_zones(dataset, as_json, quiet, {**options, "directory": directory}):
+        return
     if options["published"]:
         _import_published(dataset, directory, as_json, quiet, options)
         return
@@ -171,7 +189,7 @@ def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, *
     # Nearly all objects are kept: collecting finds nothing to free among some hundred thousand shapes.
     with no_collection(), _confidential_lines_first(as_json):
         imported, unused = _import(dataset, directory, quiet, options)
-    earlier = _earlier_imports(dataset, imported.facts)
+    earlier = earlier_imports(dataset, imported.facts)
     print_result(*_summary(dataset, imported, unused, earlier), as_json=as_json)
 
 
@@ -219,7 +237,7 @@ def _import_published(
     declared = options["declare_public"]
     publisher = None if declared is None else declared_publisher(declared)
     sources, unused = _sources(directory, {**options, "public_characteristics": True})
-    _require_never_confidential(counts, sources)
+    require_never_confidential(counts, sources.od)
     with no_collection(), show_progress(quiet=quiet) as report:
         made = import_published(
             counts,
@@ -253,22 +271,6 @@ def _import_published(
     print_result(result, lines, as_json=as_json)
 
 
-def _require_never_confidential(counts: Path, sources: Sources) -> None:
-    """Refuse files of jobs from which a dataset beside the counts was imported, and something published."""
-    from geodata.store.manifest import read_manifest
-    from geodata.store.store import sha256_of
-    from mapapp.kinds.base.ledger import LEDGER_NAME
-
-    digests = {sha256_of(path) for path in sources.od}
-    for ledger in sorted(counts.absolute().parent.glob(f"*/{LEDGER_NAME}")):
-        listed = read_manifest(ledger.parent).get("sources") or ()
-        if digests & {str(entry.get("sha256")) for entry in listed if isinstance(entry, dict)}:
-            raise UsageError(
-                f"{ledger.parent}: a dataset of the same files, from which something was published under a promise; "
-                "counts that are public need none, so import them into another folder if they are"
-            )
-
-
 def _list_notes(certificate: PublishedCertificate) -> list[str]:
     """What to add so that readers can see that the files are the publisher's."""
     if not certificate.is_unproven:
@@ -288,7 +290,7 @@ def _import(
     from geodata.workers.edits import Editing
 
     refuse_existing(dataset)
-    budget = _budget(options["budget_epsilon"], options["budget_delta"])
+    budget = budget_of(options["budget_epsilon"], options["budget_delta"])
     declared = _declared_counts(options)
     sources, unused = _sources(directory, options)
     with show_progress(quiet=quiet) as report:
@@ -308,49 +310,8 @@ def _import(
             from mapapp.kinds.base.ledger_entry import budget_fact  # loads the accountant, and all of numba
 
             imported = replace(imported, facts=imported.facts | {"budget": budget_fact(*budget)})
-        write_dataset(dataset, imported, finish=_budget_writer(budget), progress=report)
+        write_dataset(dataset, imported, finish=budget_writer(budget), progress=report)
     return imported, unused
-
-
-def _earlier_imports(dataset: Path, facts: JsonObject) -> list[Path]:
-    """Datasets beside this one from the same files whose ledgers have lines: what all of them promise adds up."""
-    from geodata.store.same_files import datasets_of_same_files, source_files
-
-    folder = dataset.absolute().parent
-    datasets = [
-        path for path in datasets_of_same_files(folder, source_files(facts)) if path.name != dataset.name
-    ]
-    if not datasets:
-        return []
-    from mapapp.kinds.base.ledger import LEDGER_NAME
-
-    return [path for path in datasets if (path / LEDGER_NAME).exists()]
-
-
-def _budget(epsilon: str | None, delta: str | None) -> tuple[Fraction, Fraction] | None:
-    """Return the budget, checked before any file is read; None if neither number is given."""
-    if epsilon is None and delta is None:
-        return None
-    if epsilon is None or delta is None:
-        raise UsageError("a budget needs both --budget-epsilon and --budget-delta")
-    amounts = exact_fraction(epsilon, "budget epsilon"), exact_fraction(delta, "budget delta")
-    if min(amounts) <= 0:
-        raise UsageError(f"the budget is epsilon {epsilon}, delta {delta}; both must be greater than 0")
-    return amounts
-
-
-def _budget_writer(budget: tuple[Fraction, Fraction] | None) -> Callable[[Path], None] | None:
-    """Return what writes the budget before the dataset appears, so that it never exists without its budget."""
-    if budget is None:
-        return None
-    from mapapp.kinds.base.ledger import Ledger
-
-    epsilon, delta = budget
-
-    def write(directory: Path) -> None:
-        Ledger(directory).set_budget(epsilon=epsilon, delta=delta)
-
-    return write
 
 
 def _sources(directory: Path | None, options: Options) -> tuple[Sources, dict[Path, str]]:
@@ -419,28 +380,11 @@ def _assigned_lines(assigned: JsonObject | None) -> list[str]:
     ]
 
 
-def _undeclared_lines(facts: JsonObject) -> list[str]:
-    """What follows if nobody has said that the counts of worker records are public."""
-    from geodata.store.public_counts import COUNTS_ARE_PUBLIC
-
-    if facts.get(COUNTS_ARE_PUBLIC, "") is not None:
-        return []
-    return [
-        "  counts    no release of this dataset is for release, because a release shows numbers of jobs at workplaces "
-        "exactly, and they are confidential. If they are published, say so: commutemap declare DATASET "
-        "--counts-are-public REFERENCE. Records do not show them"
-    ]
-
-
 def _title_and_jobs(facts: JsonObject) -> str:
     """Return the title of what was imported, and how many jobs of which type it has."""
     from mapapp.answers.publication import jobs_of_type
 
     return f"{facts['title']}, {facts['n_jobs']:,} {jobs_of_type(str(facts.get('job_type') or ''))}"
-
-
-_COUNTS_OF_HOMES = ("commitment_key", "elsewhere", "outflow")
-"""Facts that are not printed: a key, and numbers of homes."""
 
 
 def _summary(
@@ -454,7 +398,7 @@ def _summary(
     lines += [f"  note      {note}" for note in facts["notes"]]
     lines += [f"  edits     {rule}" for rule in facts.get("edit_rules", ())]
     lines += _assigned_lines(facts.get("assigned_segments"))
-    lines += _undeclared_lines(facts)
+    lines += undeclared_lines(facts)
     lines += [
         f"  note      {path.name} was imported from the same files and has a ledger: what is published from both "
         f"adds up (commutemap ledger {path.name} {dataset.name})"
@@ -464,7 +408,7 @@ def _summary(
         "dataset": str(dataset),
         "same_files": [str(path) for path in earlier],
         "unused": {str(p): why for p, why in unused.items()},
-        **{name: value for name, value in facts.items() if name not in _COUNTS_OF_HOMES},
+        **{name: value for name, value in facts.items() if name not in COUNTS_OF_HOMES},
     }
     if edits is None:
         return result, lines

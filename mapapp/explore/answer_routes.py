@@ -27,7 +27,7 @@ from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages.answer_matrix import MOST_UNITS
 from mapapp.question.address import Address, to_query
 from mapapp.question.question import SettledQuestion
-from mapapp.show.content.dot_map import FINEST_TILE, can_move
+from mapapp.show.content.dot_map import FINEST_TILE
 from mapapp.show.content.map_content import MapContent
 from mapapp.show.content.morning import MOST_MOVING, morning
 from mapapp.show.plotly import flow_lines
@@ -156,7 +156,7 @@ def register_morning(server: flask.Flask, views: Views) -> None:
     def workers(slug: str, version: str) -> flask.Response:
         release, address, own = read_request(views, slug, version, _OWN_MORNING)
         content = views.map_content(address, address.view)
-        if "most" not in own or content.kind != "points" or not can_move(content.question):
+        if "most" not in own or not content.has_morning:
             flask.abort(404)
         moving_workers = morning(release, content.question, content.view, content.scheme, own["most"])
         return kept(moving_workers.as_json())

@@ -82,8 +82,9 @@ def test_the_least_recently_used_copies_are_evicted_and_never_those_in_use(
     assert {place.name for place in newer.folder.parent.iterdir()} == {
         each.folder.name for each in (used, old, newer)
     }, "this process uses all of them"
-    old.lease.end()
-    newer.lease.end()
+    for copies in (old, newer):
+        assert copies.lease is not None
+        copies.lease.end()
     del used, old, newer
     size = sum(file.stat().st_size for file in prepare(store, home=tmp_path).folder.iterdir())
     assert len(list((tmp_path / "prepared").iterdir())) == 1, "the one that was asked for last"

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from PIL import Image
 
@@ -20,6 +21,24 @@ pytestmark = pytest.mark.browser
 def colours(picture: bytes) -> int:
     image = Image.open(io.BytesIO(picture)).convert("RGB")
     return len(image.getcolors(image.width * image.height) or ())
+
+
+def moves_from_home_to_work(page: Any) -> None:
+    """Workers are blue at night and orange by day, and stay still where motion is unwanted."""
+    page.locator(".morning summary").first.click()
+    picture = page.locator(".morning svg").first
+    seen = []
+    for at_ms in (0, 10_000):
+        page.evaluate(
+            "(at) => document.getAnimations().forEach((one) => { one.pause(); one.currentTime = at; })", at_ms
+        )
+        pixels = numpy.asarray(Image.open(io.BytesIO(picture.screenshot())).convert("RGB")).astype(int)
+        warmth = pixels[..., 0] - pixels[..., 2]
+        seen.append([bool((warmth < -60).any()), bool((warmth > 60).any())])
+    assert seen == [[True, False], [False, True]]
+    page.emulate_media(reduced_motion="reduce")
+    page.wait_for_function("() => document.getAnimations().length === 0")
+    page.emulate_media(reduced_motion="no-preference")
 
 
 def test_a_file_opens_without_a_network(browser: Any, demo_release: Path, tmp_path: Path) -> None:
@@ -48,6 +67,7 @@ def test_a_file_opens_without_a_network(browser: Any, demo_release: Path, tmp_pa
         )
         for shown in page.locator("figure.map img").all():
             assert colours(shown.screenshot()) > 30
+        moves_from_home_to_work(page)
         page.emulate_media(media="print")
         expect(page.locator("nav")).to_be_hidden()
         assert colours(page.locator("figure.map img").first.screenshot()) > 30

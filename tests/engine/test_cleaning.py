@@ -113,7 +113,7 @@ def test_expected_freed_workers_have_the_bits_of_plain_sums(counts: list[int], k
     if not counts:
         assert found == 0
         return
-    numerator, denominator, price = drawn_law(Fraction(epsilon), k, min(sum(counts), 21))
+    numerator, denominator, price = drawn_law(Fraction(epsilon), k, sum(counts))
     wanted = cleaning.freed_in_floats(counts, k, numerator / denominator, price / PRICE_UNITS)
     assert found == wanted
 
@@ -224,7 +224,7 @@ LARGE = st.lists(st.integers(0, 60), min_size=1, max_size=6)
 def test_large_blocks_are_read_point_by_point_as_the_twin_reads_them(
     one: list[int], other: list[int], epsilon: int
 ) -> None:
-    """Of two blocks in a tract; those of at most 20 workers, or with too much noise, are read in proportion."""
+    """Of two blocks in a tract; those of up to 20 workers, priced, or with too much noise, are read in proportion."""
     k = 8
     tables = [one, other]
     cells = [[point for point, count in enumerate(table) for _ in range(count)] for table in tables]
@@ -234,8 +234,9 @@ def test_large_blocks_are_read_point_by_point_as_the_twin_reads_them(
     read = []
     for table in tables:
         n = sum(table)
-        theta = Fraction(1 << 20, inverse_theta(Fraction(epsilon), k, min(n, 21))) if n > 20 else Fraction(1)
-        read.append(cleaning.workers_of_points(table + [0] * (k - len(table)), float(theta)))
+        numerator, denominator, price = drawn_law(Fraction(epsilon), k, max(n, 1))
+        theta = numerator / denominator if n > 20 and price == PRICE_UNITS else 1.0
+        read.append(cleaning.workers_of_points(table + [0] * (k - len(table)), theta))
     is_read = [each is not None for each in read]
     of_cells = [by for by in is_read for _ in range(2)]
     assert found.workers is not None

@@ -40,9 +40,10 @@ from mapapp.commands.cli import run
 far = ["--far-state-miles", "100"]
 published = ["--preset", "onthemap-v3", *far]
 others = ["--mechanism", "exponential", "--unit", "block"]
+cascade = ["--cascade", "on", "--editing", "none"]
 code = max(
     run(["synthesize", sys.argv[1], f"{sys.argv[2]}-{number}", "--test-key", "-q", *options])
-    for number, options in enumerate(([], published, [*published, *others]))
+    for number, options in enumerate(([], published, [*published, *others], cascade))
 )
 new = [form for form in compiled() if form not in before]
 unused = {"dash", "geopandas", "matplotlib", "plotly"} & set(sys.modules)
@@ -180,8 +181,8 @@ def test_a_synthesis_compiles_nothing_more_and_imports_no_server(demo_dataset: P
 @pytest.mark.parametrize(
     ("preset", "left_out"),
     [
-        ("recommended", ["account", "draw"]),
-        ("onthemap-v3", ["clean", "move", "price"]),
+        ("recommended", ["account", "cascade", "draw"]),
+        ("onthemap-v3", ["cascade", "clean", "move", "price"]),
     ],
 )
 def test_a_preset_needs_no_kernels_but_those_of_its_stages(
@@ -196,7 +197,9 @@ def test_a_preset_needs_no_kernels_but_those_of_its_stages(
 def test_a_choice_of_mechanisms_needs_the_stages_of_both() -> None:
     usual = SynthesisParameters()
     both = precompile.stages_of(usual, ("exponential", "dirichlet-multinomial"))
-    assert both == precompile.STAGES
+    assert both.keys() == precompile.STAGES.keys() - {"cascade"}
+    drawn = replace(usual, mechanism="exponential", editing="none", cascade=True)
+    assert "cascade" in precompile.stages_of(drawn)
     assert "clean" in precompile.stages_of(replace(usual, mechanism="exponential"))
 
 

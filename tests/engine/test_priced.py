@@ -18,10 +18,10 @@ from engine.kernels.chacha import BLOCK_LIMIT, COUNTER, has_run_out, open_stream
 from engine.kernels.chance import chance_of
 from engine.mechanisms import prices
 from engine.mechanisms.dirichlet_multinomial import SyntheticPoints
-from engine.mechanisms.exponential import exponential, exponential_promise
+from engine.mechanisms.exponential import exponential, exponential_promise, unit_thetas
 from engine.mechanisms.kernels import normalizers
 from engine.mechanisms.kernels.priced import PricedLaw, PricedSpace, free_and_lay_out
-from engine.mechanisms.prices import PRICE_UNITS, TableLaw, law_of, unpriced_law
+from engine.mechanisms.prices import LAWS, PRICE_UNITS, TableLaw, law_of, unpriced_law
 from engine.mechanisms.thetas import THETA_UNITS, least_growth
 from engine.streams import Stage, new_stream
 from tests.engine.examples import examples
@@ -77,7 +77,10 @@ def test_the_certified_ratio_is_the_largest_of_all_partitions(epsilon: str, n: i
     assert law.price < PRICE_UNITS
     theta, price = fractions_of(law)
     ratio = twin.priced_partition_ratio(n, k, theta, price)
-    found = normalizers.worst_ratio(n, k, float(theta), float(price), prices._partitions(), prices._space())
+    most = 20 if n <= 20 else 30
+    found = normalizers.worst_ratio(
+        n, k, float(theta), float(price), prices._partitions(most), prices._space(most)
+    )
     assert found == pytest.approx(float(ratio * theta), rel=1e-13)
     assert ratio <= e_to(epsilon)
     # The ratio needs nearly all of the noise.
@@ -93,7 +96,9 @@ def test_the_ratio_of_twenty_workers_agrees_with_sums_in_another_order(n: int, k
     def total(parts: Table) -> Fraction:
         return priced_total(parts, k, theta, price)
 
-    found = normalizers.worst_ratio(n, k, float(theta), float(price), prices._partitions(), prices._space())
+    found = normalizers.worst_ratio(
+        n, k, float(theta), float(price), prices._partitions(20), prices._space(20)
+    )
     pairs = [((n - 1, 1), (n,)), *((((j, *[1] * (n - j)), (j - 1, *[1] * (n - j + 1)))) for j in range(2, 9))]
     ratios = [float(total(x) / total(other)) for x, other in pairs if len(other) <= k]
     assert max(ratios) <= found * (1 + 1e-13)
@@ -145,11 +150,43 @@ def test_the_sums_in_another_order_are_normalizers() -> None:
 
 
 @pytest.mark.jit_off
-def test_no_price_is_asked_of_one_worker_one_point_or_more_than_twenty_workers() -> None:
-    for epsilon, k, n in [("6.5", 219, 1), ("6.5", 1, 3), ("6.5", 219, 21), ("20", 30, 3), ("0.5", 9, 3)]:
+def test_no_price_is_asked_of_one_worker_one_point_or_more_than_thirty_workers() -> None:
+    for epsilon, k, n in [("6.5", 219, 1), ("6.5", 1, 3), ("6.5", 219, 201), ("20", 30, 3), ("0.5", 9, 3)]:
         law = law_of(Fraction(epsilon), k, n)
         assert law == unpriced_law(Fraction(epsilon), k, n)
         assert law.price == PRICE_UNITS
+    assert law_of(Fraction(13, 2), 219, 31).price == PRICE_UNITS
+
+
+@pytest.mark.parametrize("epsilon", ["1", "2", "4"])
+@pytest.mark.parametrize(("k", "n"), [(2, 31), (30, 40), (219, 50), (219, 200), (1900, 31)])
+def test_the_law_of_more_than_thirty_workers_keeps_the_ratio_of_their_number(
+    epsilon: str, k: int, n: int
+) -> None:
+    """Finds a theta that rounding, or a wrong sum, let pass: the theorem's ratio in exact fractions is the judge."""
+    law = law_of(Fraction(epsilon), k, n)
+    best = unpriced_twin.inverse_theta_of_total(n, k, e_to(epsilon))
+    assert unpriced_law(Fraction(epsilon), k, n).inverse_theta <= law.inverse_theta <= best
+    assert law.inverse_theta == pytest.approx(best, rel=1e-9) or k > 1000
+
+
+@pytest.mark.parametrize("n", [200, 201, 500])
+def test_more_than_200_workers_have_the_theta_of_any_number(n: int) -> None:
+    """Finds units above 200 drawn with the noise of 200 workers, too little for their epsilon."""
+    epsilon, k = Fraction(1), 1000
+    drawn = unit_thetas(epsilon, same_synthesizers(1, [0] * n, n, 1), one_table([1] * k))
+    theta = Fraction(int(drawn.numerator[0]), int(drawn.denominator[0]))
+    assert (theta == Fraction(THETA_UNITS, unpriced_law(epsilon, k, n).inverse_theta)) == (n > 200)
+
+
+def test_earlier_laws_are_those_of_certificates_of_that_time() -> None:
+    """Finds a changed law of 0.1, whose releases could then no longer be certified."""
+    before = LAWS["priced to 20"]
+    for k in (5, 219):
+        for n in (1, 2, 9, 20):
+            assert before(Fraction(4), k, n) == law_of(Fraction(4), k, n)
+        assert before(Fraction(4), k, 21) == unpriced_law(Fraction(4), k, 21)
+        assert law_of(Fraction(4), k, 21).inverse_theta > before(Fraction(4), k, 21).inverse_theta
 
 
 @pytest.mark.parametrize("epsilon", ["2", "4", "6.5", "8.98"])
@@ -256,7 +293,15 @@ def test_a_draw_by_another_law_is_noticed(
         assert_follows(found, twin.priced_law(table, *fractions_of(law)))
 
 
-REAL = [(20, 219, "4"), (20, 219, "6.5"), (12, 1000, "6.5"), (9, 219, "5"), (20, 1000, "8.98")]
+REAL = [
+    (30, 219, "4"),
+    (25, 219, "6.5"),
+    (20, 219, "4"),
+    (20, 219, "6.5"),
+    (12, 1000, "6.5"),
+    (9, 219, "5"),
+    (20, 1000, "8.98"),
+]
 
 
 @pytest.mark.parametrize("shape", ["real", "apart", "together"])
@@ -358,9 +403,12 @@ def test_a_draw_ends_when_its_stream_does() -> None:
 
 @pytest.mark.jit_off
 def test_the_promise_says_whether_there_is_a_price() -> None:
-    now, before = exponential_promise("6.5"), exponential_promise("6.5", priced=False)
+    now, before = exponential_promise("6.5"), exponential_promise("6.5", laws="unpriced")
     assert now.epsilon == before.epsilon
-    assert now.numbers == before.numbers | {"price_bits": 12}
+    of_priced = {"price_bits": 12}
+    assert exponential_promise("6.5", laws="priced to 20").numbers == before.numbers | of_priced
+    of_number = {"most_priced_workers": 30, "most_own_workers": 200}
+    assert now.numbers == before.numbers | of_priced | of_number
     assert "price" in now.rule
     assert "price" not in before.rule
 

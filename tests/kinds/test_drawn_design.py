@@ -25,6 +25,7 @@ from geodata.store.schema import PUBLIC_TABLES
 from geodata.store.store import Store, open_store, write_store
 from mapapp.answers.release_claims import ParameterClaims
 from mapapp.kinds.base.option import replace_values
+from mapapp.kinds.release.choose import design_by_reader_errors
 from mapapp.kinds.release.choose.design_by_reader_errors import (
     COMPARED_MECHANISMS,
     design_by_drawing,
@@ -527,7 +528,8 @@ def test_a_ceiling_holds_for_the_dirichlet_multinomial_too(dataset: Store, publi
         most: choose_setting(public, privacy, base, Choice(most_exposed=most)) for most in (None, 0.4, 0.01)
     }
     assert "expected_exposed" not in found[None][2]
-    met, unmet = found[0.4][2], found[0.01][2]
+    met: dict[str, Any] = dict(found[0.4][2])
+    unmet: dict[str, Any] = dict(found[0.01][2])
     assert met["meets_most_exposed"]
     assert met["expected_exposed"] <= 0.4
     assert not unmet["meets_most_exposed"]
@@ -564,3 +566,12 @@ def test_the_preset_is_named_only_with_its_ceiling() -> None:
     assert named == ["recommended", None, None]
     assert preset_of(privacy, chosen, {"settings_tried": 9}) == "recommended"
     assert preset_of(privacy, chosen, None) is None
+
+
+def test_a_search_goes_on_from_radii_between_those_that_are_tried() -> None:
+    """Finds a search that stops with an error where the tracts' radius has pushed the PUMAs' off its list."""
+    setting = design_by_reader_errors._Setting("exponential", "cell", 30.0, 30.0)
+    line = design_by_reader_errors._puma_line(setting)
+    below, above = design_by_reader_errors._directions(setting, line)
+    assert below == []
+    assert [each.puma_radius_mi for each in above] == [40.0, 60.0, 100.0, 12_500.0]

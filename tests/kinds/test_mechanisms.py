@@ -16,7 +16,7 @@ import pytest
 from plotly.io.json import to_json_plotly
 
 from engine.mechanisms.exponential import exponential_promise
-from engine.mechanisms.prices import PRICE_UNITS, law_of
+from engine.mechanisms.prices import LAWS, LawVersion, law_of
 from engine.mechanisms.thetas import inverse_theta
 from engine.parameters import SynthesisParameters, Unit
 from geodata.demo import write_demo
@@ -121,37 +121,47 @@ def test_the_rows_hold_every_theta(releases: dict[str, Path], name: str) -> None
     assert len(sizes) > 3
     cells = by_tract(releases[name], "release").groupby(["destination_index", "age", "earnings", "industry"])
     assert sum(row["synthesizers"] for row in rows) == cells.ngroups
+    occurring = {int(n) for row in rows for n in row["n_workers"].split()}
+    store = open_store(releases[name], "release")
+    jobs, tract = store.table("jobs"), store.table("blocks")["tract_index"].to_numpy()
+    jobs["tract"] = tract[jobs["destination_index"]]
+    by = {"cell": ["destination_index", "age", "earnings", "industry"], "block": ["destination_index"]}
+    units = jobs.groupby(by.get(UNITS[name], ["tract"]))["count"].sum()
+    assert occurring == set(units.clip(upper=201).tolist())
     for row in rows:
+        numbers = [int(n) for n in row["n_workers"].split()]
+        assert numbers == sorted(set(numbers))
         found = [int(value) for value in row["inverse_theta"].split()]
-        laws = [law_of(epsilon, row["n_support"], n) for n in range(1, 22)]
+        laws = [law_of(epsilon, row["n_support"], n) for n in numbers]
         assert found == [law.inverse_theta for law in laws]
         assert [int(value) for value in row["price"].split()] == [law.price for law in laws]
-        unpriced = [inverse_theta(epsilon, row["n_support"], n) for n in range(1, 22)]
+        unpriced = [inverse_theta(epsilon, row["n_support"], n) for n in numbers]
         assert unpriced == sorted(unpriced, reverse=True)
-        assert (found[0], found[-1]) == (unpriced[0], unpriced[-1])
         assert all(one >= other for one, other in zip(found, unpriced, strict=True))
-        assert laws[1].price < PRICE_UNITS
 
 
+@pytest.mark.parametrize("laws", ["unpriced", "priced to 20"])
 @pytest.mark.parametrize("name", UNITS)
-def test_a_release_drawn_without_a_price_can_still_be_checked(
-    releases: dict[str, Path], tmp_path: Path, name: str
+def test_a_release_drawn_with_earlier_laws_can_still_be_checked(
+    releases: dict[str, Path], tmp_path: Path, name: str, laws: LawVersion
 ) -> None:
     certificate = certificate_of(releases[name])
     epsilon = Fraction(certificate["epsilon_final"]["exact"])
-    earlier = exponential_promise(epsilon, priced=False)
+    earlier = exponential_promise(epsilon, laws=laws)
     certificate["mechanism"]["rule"] = earlier.rule
     certificate["mechanism"]["numbers"] = dict(earlier.numbers)
     for row in certificate["accounting"]["rows"]:
-        del row["price"]
+        del row["price"], row["n_workers"]
         row["rule"] = earlier.rule
     assert not passes(certificate)
     for row in certificate["accounting"]["rows"]:
-        found = (inverse_theta(epsilon, row["n_support"], n) for n in range(1, 22))
-        row["inverse_theta"] = " ".join(map(str, found))
+        drawn = [LAWS[laws](epsilon, row["n_support"], n) for n in range(1, 22)]
+        row["inverse_theta"] = " ".join(str(law.inverse_theta) for law in drawn)
+        if laws != "unpriced":
+            row["price"] = " ".join(str(law.price) for law in drawn)
     assert passes(certificate)
     terms = ExponentialTerms.of(certificate)
-    assert (terms.price == 1).all()
+    assert (terms.price == 1).all() == (laws == "unpriced")
     assert terms.theta.shape == terms.price.shape
     earlier_release = Path(shutil.copytree(releases[name], tmp_path / "r"))
     for later in ("run_id", "lone_worker"):

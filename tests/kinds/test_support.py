@@ -76,7 +76,7 @@ def test_what_is_kept_of_support_points_until_they_are_drawn_is_all_that_a_draw_
     whole = prepare_batch(source, 0)
     weighted = parameters.mechanism != "exponential"
     ones = np.ones(whole.support.share.size, dtype=np.int64)
-    kept = whole.support.as_drawn(weighted=weighted, clean=parameters.clean, ones=ones)
+    kept = whole.support.as_drawn(weighted=weighted, placed=parameters.clean, ones=ones)
     assert kept.coarsening.support_population.size == 0
     assert (kept.coarsening.support_distance_mi.size > 0) == parameters.clean
     assert (kept.share.size > 0) == (parameters.clean or whole.support.n_eliminated > 0)

@@ -15,6 +15,7 @@ from engine.accountant.paper import pruned_epsilon, theorem_4_1_weight, theorem_
 from engine.accountant.sound import SOUND_PURE, SOUND_TAILS, SoundBound, WeightGroup
 from engine.errors import CertificateError, EngineError
 from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.mechanisms.prices import LawVersion
 from engine.parameters import PrivacyParameters, SynthesisParameters, exact_fraction
 from geodata.json_objects import JsonMapping
 from mapapp.answers.claims import as_json
@@ -311,8 +312,11 @@ def check_exponential(
     """Every claim of the exponential mechanism, made again from the parameters."""
     rows: Sequence[Row] = certificate["accounting"]["rows"]
     n_synthesizers = sum(row["synthesizers"] for row in rows)
-    priced = "price_bits" in certificate["mechanism"]["numbers"]
-    again = as_json(exponential_claims(privacy, synthesis, rows, priced=priced))
+    numbers = certificate["mechanism"]["numbers"]
+    laws: LawVersion = "priced to 20" if "price_bits" in numbers else "unpriced"
+    if "most_priced_workers" in numbers:
+        laws = "by number"
+    again = as_json(exponential_claims(privacy, synthesis, rows, laws=laws))
     checks = [
         CertificateCheck(name, certificate[name] == value, "follows from the parameters")
         for name, value in again.items()

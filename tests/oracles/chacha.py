@@ -28,6 +28,7 @@ STAGES = {
     "RECORD_TOP_UP": 29,
     "RECORD_ENTROPY": 30,
     "RECORD_PLACE": 31,
+    "CASCADE": 32,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
@@ -27,6 +28,9 @@ from mapapp.base.errors import UsageError
 from mapapp.question.address import from_query
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import Question
+from mapapp.show.content.map_content import MapContent
+from mapapp.show.paper import base_map
+from mapapp.show.paper.morning_picture import MOST_MOVING, morning_picture
 from mapapp.show.reports import FORMS, Form, Report, build, write
 from mapapp.show.reports.content import Column, Kind, Table, shown
 from mapapp.show.reports.numbers import change_numbers
@@ -184,6 +188,32 @@ def test_html_asks_nothing_of_anybody(releases: list[Release]) -> None:
     assert policy is not None
     assert policy.startswith("default-src 'none'")
     assert "unsafe" not in policy
+
+
+def test_html_shows_a_morning_of_the_answer_s_workers(releases: list[Release]) -> None:
+    """Finds lines that miss a worker's home or workplace, a sample that is not said, and a morning across a border."""
+    question = QUESTIONS["destinations"]
+    part = Part(question).settle(releases[0])
+    content = MapContent(releases[0], part.question, part.view)
+    drawn, moving = morning_picture(content)
+    n_workers = len(served_answers.ends(releases[0], part.question).segment)
+    assert drawn.count("<path ") == len(moving.group) == min(MOST_MOVING, n_workers) > 0
+    page = written(releases[:1], [question], "html")
+    assert drawn in page.decode()
+    assert {moving.note, f" {moving.day}"} < set(Page(page).texts)
+    west, north, east, south = (x * 2 * math.pi - math.pi for x in moving.box)
+    frame = base_map.frame_of(content.bounds, 7.5, 5.6, 0.05)
+    corners: dict[str, list[float]] = {"x": [], "y": []}
+    for text in re.findall(r'd="M(-?\d+) (-?\d+)l(-?[\d.]+) (-?\d+)"', drawn):
+        x, y, right, down = map(float, text)
+        corners["x"] += [x, x + right]
+        corners["y"] += [y, y + down]
+    left, top = (x / frame.per_inch * 96 for x in (west - frame.west, frame.north + north))
+    right, bottom = (x / frame.per_inch * 96 for x in (east - frame.west, frame.north + south))
+    assert [min(corners["x"]), max(corners["x"])] == pytest.approx([left, right], abs=1)
+    assert [min(corners["y"]), max(corners["y"])] == pytest.approx([top, bottom], abs=1)
+    across = Page(written(releases[:1], [QUESTIONS["inflow-outflow"]], "html"))
+    assert "details" not in {tag for tag, _ in across.tags}
 
 
 def test_html_can_be_read_aloud(releases: list[Release]) -> None:
@@ -348,7 +378,7 @@ def test_no_name_turns_the_numbers_after_it(releases: list[Release]) -> None:
 def with_every_text(value: Any, text: str) -> Any:
     """A copy of a report in which every text is another one."""
     if is_dataclass(value) and not isinstance(value, type):
-        kept = ("kind", "form")
+        kept = ("kind", "form", "svg")
         names = [field.name for field in fields(value) if field.name not in kept]
         return replace(value, **{name: with_every_text(getattr(value, name), text) for name in names})
     if isinstance(value, tuple):
@@ -358,7 +388,7 @@ def with_every_text(value: Any, text: str) -> Any:
 
 def test_no_text_of_a_report_becomes_markup(releases: list[Release]) -> None:
     hostile = "</style><i title='a' lang=\"b\">\u202e&{{ 7 * 7 }}"
-    report = build(releases, [Part(PLACE), Part(replace(PLACE, areas=("county:10003",)))])
+    report = build(releases, [Part(PLACE), Part(replace(PLACE, areas=("county:10003",)))], mornings=True)
     sources = tuple(
         replace(with_every_text(source, hostile), certificate=(("Promise", hostile),))
         for source in report.sources

@@ -308,7 +308,12 @@ def expected_freed_range(
         theta = thetas.numerator[unit] / thetas.denominator[unit]
         n_points = n_support[tract[unit]]
         odds = _FEW_FREED / (n_points + _FEW_FREED)  # with which as many are added
-        if n_workers > _FEW_FREED and _are_more_freed(counts, most, n_points, theta, odds, space.means):
+        is_plain = thetas.price[unit] == PRICE_UNITS
+        if (
+            is_plain
+            and n_workers > _FEW_FREED
+            and _are_more_freed(counts, most, n_points, theta, odds, space.means)
+        ):
             mean = _mean_by_balance(counts, most, n_points, theta, space.means)
         else:
             law = _law(n_occupied, n_points, theta, thetas.price[unit] / PRICE_UNITS)

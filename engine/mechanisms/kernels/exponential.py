@@ -54,7 +54,7 @@ _LONG = 32  # occupied points from which blocks made together cost less than one
 class Thetas(NamedTuple):
     """Theta of each synthesizer as a fraction, numerator a power of 2 up to 2^20, denominator below 2^40; each [S].
 
-    Its price is in units of 2^-12; below 2^12, a synthesizer has at most 20 workers.
+    Its price is in units of 2^-12; below 2^12, a synthesizer has at most 30 workers.
     """
 
     numerator: Ints

@@ -1,4 +1,4 @@
-"""Normalizers Z(x) of the priced exponential mechanism, for all tables of up to 20 workers up to order.
+"""Normalizers Z(x) of the priced exponential mechanism, for all tables of up to 30 workers up to order.
 
 Z(x) is the coefficient of t^n in the product of F_a(t) / (1 - t) over the k points, a the workers of each point, with
 
@@ -26,6 +26,7 @@ __all__ = [
     "RatioSpace",
     "apart_moves",
     "plain_inverse",
+    "plain_ratio",
     "search_price",
     "worst_ratio",
 ]
@@ -256,6 +257,24 @@ def _least_theta(n: int, k: int, theta: float, price: float, growth: float, spac
 
 
 @lean_jit
+def plain_ratio(n: int, k: int, theta: float) -> float:
+    """Largest Z(x) / Z(x') over neighbors of n workers over k points without a price.
+
+    1 + (1 - theta) (1 - (1 + w_n) / W), with W the sum of w_t = theta^t C(k - 2 + t, t) for t from 0 to n. 1 / W and
+    w_n / W are each at most 1, and of numbers of at least 0, rounded at most 5 n + 4 times.
+    """
+    term = total = times = (
+        1.0  # w_t, their sum, and the sum divided by w_t, which stays finite where w_t does not
+    )
+    for moved in range(1, n + 1):
+        growth = (k - 2.0 + moved) * theta / moved
+        term *= growth
+        total += term
+        times = 1.0 + times / growth
+    return 1.0 + (1.0 - theta) * max(0.0, 1.0 - (1.0 / total + 1.0 / times))
+
+
+@lean_jit
 def plain_inverse(n: int, k: int, growth: float) -> float:
     """About the 1 / theta at which neighbors of n workers over k points differ by ``growth`` without a price.
 
@@ -264,14 +283,7 @@ def plain_inverse(n: int, k: int, growth: float) -> float:
     low, high = (growth + 1.0) / 2.0, growth
     for _ in range(_HALVINGS):
         inverse = (low + high) / 2.0
-        term = total = 1.0
-        between = 0.0
-        for moved in range(1, n + 1):
-            term *= (k - 2.0 + moved) / (inverse * moved)
-            total += term
-            if moved < n:
-                between += term
-        if inverse + (inverse - 1.0) * between / total > growth:
+        if inverse * plain_ratio(n, k, 1.0 / inverse) > growth:
             high = inverse
         else:
             low = inverse

@@ -11,6 +11,7 @@ from engine.jit import lean_jit
 from engine.kernels.arrays import Bools, Indices, Ints, PointLists
 from engine.mechanisms.kernels.cleaning import FREED_BITS, FreedSpace, occupied_points
 from engine.mechanisms.kernels.exponential import Thetas
+from engine.mechanisms.kernels.normalizers import PRICE_UNITS
 
 __all__ = ["PointCounts", "read_units_range"]
 
@@ -87,12 +88,15 @@ def read_units_range(
     space: FreedSpace,
     point_counts: PointCounts,
 ) -> int:
-    """Read units ``bounds`` of at least so many workers point by point, as far as they can be read; returns -1."""
+    """Read units ``bounds`` of at least so many workers point by point, as far as they can be read; returns -1.
+
+    Units with a price are left out: what a point shows of its workers then depends on more than its own count.
+    """
     for unit in range(bounds[0], bounds[1]):
         start = workers.ptr[unit]
         n_workers = workers.ptr[unit + 1] - start
         theta = thetas.numerator[unit] / thetas.denominator[unit]
-        if n_workers < least_workers or theta >= _LARGEST_U:
+        if n_workers < least_workers or theta >= _LARGEST_U or thetas.price[unit] < PRICE_UNITS:
             continue
         n_occupied = occupied_points(workers, unit, space)
         n_points = n_support[tract[unit]]

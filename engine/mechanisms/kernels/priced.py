@@ -1,4 +1,4 @@
-"""The exponential mechanism with a price below 1, for tables of up to 20 workers, in exact integers.
+"""The exponential mechanism with a price below 1, for tables of up to 30 workers, in exact integers.
 
 A table m is drawn with probability proportional to theta^d c^(occupied points of m). Every point that is open weighs c
 times what it weighs without a price, and a closed one, which receives nobody and frees all its x workers, weighs

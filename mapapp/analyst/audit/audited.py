@@ -139,6 +139,7 @@ def audited_release(data: AnalystData, path: Path) -> Audited:
             f"`commutemap validate {data.store.path} {path}`"
         )
     release = open_release(data, path)
+    _refuse_cascade(release.parameters, str(path))
     reader = TractReader(release.store, data.geography, release.workplaces)
 
     def homes(panel: TractWorkers, _support: Support, _certified: CertifiedClasses) -> Blocks:
@@ -177,6 +178,12 @@ def _released_homes(
     return drawn.worker_origin
 
 
+def _refuse_cascade(parameters: SynthesisParameters, name: str) -> None:
+    """Refuse what was drawn as a cascade: the attacker would have to be one on clusters."""
+    if parameters.cascade:
+        raise UsageError(f"{name}: drawn with --cascade on, which an audit cannot attack yet; leave it out")
+
+
 def audited_setting(
     data: AnalystData, name: str, privacy: PrivacyParameters, parameters: SynthesisParameters
 ) -> Audited:
@@ -189,6 +196,8 @@ def audited_setting(
     EngineError
         The public prior cannot be made.
     """
+
+    _refuse_cascade(parameters, name)
 
     def homes(panel: TractWorkers, support: Support, certified: CertifiedClasses) -> Blocks:
         weights = certified.of_synthesizers()

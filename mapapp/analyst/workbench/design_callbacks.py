@@ -19,6 +19,7 @@ from mapapp.analyst.workbench.setting import CONTROLS, ControlValue, Setting, re
 from mapapp.analyst.workbench.tune_callbacks import control_inputs, control_outputs
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report
+from mapapp.kinds.release.choose.cascade_choice import CascadeFacts
 from mapapp.kinds.release.choose.design_by_reader_errors import COMPARED_MECHANISMS, DrawnDesignFacts
 from mapapp.kinds.release.choose.design_by_validity import DesignFacts
 from mapapp.kinds.release.choose.public_part import read_public_part
@@ -26,7 +27,7 @@ from mapapp.kinds.release.choose.setting_choice import Choice, choose_setting, e
 from mapapp.kinds.release.make.options import DEFAULT_PRESET
 from mapapp.kinds.release.make.settings import preset_ceiling
 
-Design = tuple[Setting, DesignFacts | DrawnDesignFacts]
+Design = tuple[Setting, DesignFacts | DrawnDesignFacts | CascadeFacts]
 """A setting chosen from public data, and how it was chosen."""
 
 

@@ -9,6 +9,7 @@ from typing import Final
 import pandas
 
 from geodata.json_objects import JsonObject
+from mapapp.answers.wording import Nouns
 from mapapp.question.fields import Side
 
 ASSIGNED_TOGETHER: Final = "assigned"
@@ -74,6 +75,8 @@ class About:
     no_errors : dict of str to str
         By name of a number or a table, the mark of the notes that say why it has, or why some of its rows have, no
         expected error, such as ``(a, b)``; empty unless the answer is about worker records and has errors.
+    nouns : Nouns or None
+        What is counted in a publication of zones of any country; None in others. Not in `to_dict`.
     """
 
     analysis: str
@@ -94,6 +97,7 @@ class About:
     notes: tuple[Note, ...] = ()
     covered: tuple[str, ...] = ()
     no_errors: dict[str, str] = field(default_factory=dict)
+    nouns: Nouns | None = None
 
     def has_note(self, code: str) -> bool:
         """Return whether one of the notes has this code."""
@@ -113,7 +117,7 @@ class About:
     def to_dict(self) -> JsonObject:
         """Return plain values, with notes as text; without values of attributes or marks if there are none."""
         fields = dataclasses.asdict(self) | {"notes": list(map(str, self.notes))}
-        del fields["covered"]
+        del fields["covered"], fields["nouns"]
         for name in ("kept_attributes", "no_errors"):
             if not fields[name]:
                 del fields[name]

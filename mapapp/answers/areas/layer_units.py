@@ -14,6 +14,7 @@ from pandas.api.extensions import ExtensionArray
 from geodata.geography.centers import mean_place_deg
 from geodata.geography.elsewhere import UNKNOWN_HOME, UNKNOWN_HOME_NAME
 from geodata.store.store import Store
+from geodata.store.zones import ELSEWHERE
 from mapapp.answers.analyses.results import Kind
 from mapapp.answers.commutes.pick import Blocks
 
@@ -158,7 +159,8 @@ def _name(unit_id: str, kind: Kind, names: dict[str, str], states: dict[str, str
     if kind == "elsewhere" and unit_id == UNKNOWN_HOME:
         return UNKNOWN_HOME_NAME
     if kind == "elsewhere":
-        return f"{states.get(unit_id, unit_id)} (outside the area)"
+        name = states.get(unit_id, unit_id)
+        return name if unit_id == ELSEWHERE else f"{name} (outside the area)"
     if kind == "none":
         word = label.split(" (")[0]
         return f"Outside any {word if word.isupper() else word[0].lower() + word[1:]}"

@@ -46,6 +46,11 @@ LEVEL_WORDS: Final = {
 """Everyday words for a layer; commands and Python also accept their plurals."""
 
 
+def level_label(level: str) -> str:
+    """Return the label of a layer; a layer of zones of another country is called by its key."""
+    return LEVEL_LABELS.get(level) or level.capitalize()
+
+
 def level_named(name: str) -> str:
     """Return the key of a layer from its key or a word of `LEVEL_WORDS`; any other text unchanged."""
     text = " ".join(re.split(r"[\s_-]+", name.strip().lower()))

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from mapapp.answers.areas.area import Area
 from mapapp.answers.areas.areas import AreaNames
-from mapapp.answers.areas.levels import LANDMARK, LEVEL_LABELS, level_named
+from mapapp.answers.areas.levels import LANDMARK, LEVEL_LABELS, level_label, level_named
 from mapapp.answers.areas.search import CENTERS, LEAST_LETTERS, STATE_IDS, landmark_name, runs, state_of
 from mapapp.answers.areas.unit_names import base_name
 from mapapp.answers.commutes.attributes import Attributes
@@ -134,7 +134,7 @@ class SentenceNames:
 
     def layer_name(self, level: str) -> str:
         """Return the name of a layer for readers, in lower case."""
-        label = LEVEL_LABELS.get(level, level)
+        label = level_label(level)
         return label if label[:2].isupper() else label[0].lower() + label[1:]
 
     def _level(self, text: str) -> str | None:

@@ -12,15 +12,17 @@ import pandas
 
 from geodata.geography.distance import place_on_sphere
 from geodata.store.store import Store
+from geodata.store.zones import is_of_zones
 from mapapp.answers.areas.area import Area
 from mapapp.answers.areas.box_index import BoxIndex
 from mapapp.answers.areas.cells import Cells
 from mapapp.answers.areas.layer_units import TABLES, LayerUnits, layer_units
-from mapapp.answers.areas.levels import LEVEL_LABELS, NAMED
+from mapapp.answers.areas.levels import LEVEL_LABELS, NAMED, level_label
 from mapapp.answers.areas.unit_names import readable_names
 from mapapp.answers.commutes.pick import Blocks
 from mapapp.base.errors import UsageError
 from mapapp.question.area_text import BLOCK, Unit
+from mapapp.question.fields import USUAL
 
 
 class ReleaseUnits:
@@ -69,6 +71,8 @@ class ReleaseUnits:
 
     def _units(self) -> Iterator[Area]:
         for level, table in TABLES.items():
+            if level not in self.columns:
+                continue
             if level == "tract":
                 frame = self.tracts
                 names = [
@@ -108,6 +112,15 @@ class ReleaseUnits:
     def _levels(self) -> frozenset[str]:
         return frozenset(area.level for area in self._named.values())
 
+    def require_layer(self, level: str) -> None:
+        """Refuse a layer that readers do not see; UsageError says which there are."""
+        if level not in self.columns and level not in (BLOCK, USUAL):
+            raise self._unknown_layer(level)
+
+    def _unknown_layer(self, level: str) -> UsageError:
+        known = ", ".join(self.columns if is_of_zones(self._store.manifest) else [*self.columns, BLOCK])
+        return UsageError(f"layer {level[:40]!r} does not exist; this release has {known}")
+
     def units(self, level: str) -> LayerUnits:
         """Return the units of a layer, or single blocks, as rows of tables."""
         with self._lock:
@@ -118,11 +131,11 @@ class ReleaseUnits:
     def _make_units(self, level: str) -> LayerUnits:
         if level == BLOCK:
             return layer_units(self._store, level, "block_id", {}, LEVEL_LABELS[BLOCK])
-        if level not in self.columns:
-            known = ", ".join([*self.columns, BLOCK])
-            raise UsageError(f"layer {level[:40]!r} does not exist; this release has {known}")
+        column = self.columns.get(level) or (f"{level}_id" if level in TABLES else None)
+        if column is None:
+            raise self._unknown_layer(level)
         names = {area.unit_id: area.name for area in self._named.values() if area.level == level}
-        return layer_units(self._store, level, self.columns[level], names, LEVEL_LABELS.get(level, level))
+        return layer_units(self._store, level, column, names, level_label(level))
 
     @cached_property
     def places(self) -> pandas.DataFrame:
@@ -185,8 +198,9 @@ class ReleaseUnits:
         if row is None and unit.level == "state":
             row = units.row_of(unit.unit_id, "elsewhere")
         if row is None:
-            label = LEVEL_LABELS.get(unit.level, unit.level)
-            raise UsageError(f"area {unit}: this release has no {label} {unit.unit_id}; look it up by name")
+            raise UsageError(
+                f"area {unit}: this release has no {level_label(unit.level)} {unit.unit_id}; look it up by name"
+            )
         return units.blocks_of(row)
 
     def has_outline(self, unit: Unit) -> bool:
@@ -196,9 +210,7 @@ class ReleaseUnits:
     def unit_name(self, unit: Unit) -> str:
         """Return the name of a unit."""
         named = self._named.get(str(unit))
-        return (
-            named.name if named is not None else f"{LEVEL_LABELS.get(unit.level, unit.level)} {unit.unit_id}"
-        )
+        return named.name if named is not None else f"{level_label(unit.level)} {unit.unit_id}"
 
 
 def tract_name(name: str) -> str:
@@ -208,9 +220,12 @@ def tract_name(name: str) -> str:
 
 
 def _columns(store: Store) -> dict[str, str]:
-    """Return the column of `blocks` that has each block's unit, by level."""
+    """Return the column of `blocks` that has each block's unit, by level that readers see.
+
+    Of zones of any country these are only the layers: blocks, tracts, and the other levels are what zones stand for.
+    """
     import pyarrow.parquet
 
     names = pyarrow.parquet.read_schema(store.file("blocks")).names
     layers = {name.removeprefix("layer_"): name for name in names if name.startswith("layer_")}
-    return {level: f"{level}_id" for level in TABLES} | layers
+    return layers if is_of_zones(store.manifest) else {level: f"{level}_id" for level in TABLES} | layers

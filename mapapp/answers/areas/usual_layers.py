@@ -6,6 +6,8 @@ towns or places of a large region are too many, counties are used, and states if
 one place holds most of the people, as in a question about one city, ZIP areas are used. Places are not used where two
 thirds of the people live outside any of them. If no layer is readable, the one that comes closest is used. Census
 tracts are used only if they are chosen.
+
+A release of zones of any country has only their layers: the zones themselves are what people name.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from geodata.store.zones import ZONE
 from mapapp.answers.areas.selection import Selected
 from mapapp.answers.areas.units import ReleaseUnits
 from mapapp.answers.commutes.pick import Blocks
@@ -97,7 +100,10 @@ class UsualLayers:
         return min(self._candidates(view), key=lambda layer: _misfit(view.people_of(layer)))
 
     def _candidates(self, view: _View) -> Iterator[str]:
-        """Yield layers, those that people prefer first."""
+        """Yield layers, those that people prefer first: of zones of any country, the smallest first."""
+        if ZONE in self._units.columns:
+            yield from self._units.columns
+            return
         named = self._choose_layer(view)
         people, counties = (view.people_of(layer) for layer in (named, "county"))
         if people.sum() > (1 - MOST_PEOPLE) * counties.sum():
@@ -109,6 +115,8 @@ class UsualLayers:
             yield "state"
 
     def _choose_layer(self, view: _View) -> str:
+        if ZONE in self._units.columns:
+            return ZONE
         states, people = view.units_of("state")
         ids = self._units.units("state").ids
         towns = people[[ids[row] in TOWN_STATES for row in states]]

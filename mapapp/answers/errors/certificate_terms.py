@@ -41,6 +41,7 @@ CLEANED_RANGES_MI: Final = (1.0, 4.0, 10.0, 25.0, 100.0, 500.0)
 """Miles between the commute ranges that cleaning takes noise out of."""
 _THETA_UNITS: Final = 1 << 20
 _PRICE_UNITS: Final = 1 << 12
+_MOST_LISTED_WORKERS: Final = 1 << 12  # today's certificates list the laws of 1 to 200 workers, and of more
 
 
 class DrawnTerms(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +50,7 @@ class DrawnTerms(msgspec.Struct, frozen=True, kw_only=True):
     mechanism: Literal["dirichlet-multinomial", "exponential"] = "dirichlet-multinomial"
     unit: Unit = "cell"
     clean: bool = False
+    cascade: bool = False
 
     @classmethod
     def of(cls, certificate: JsonMapping) -> Self:
@@ -106,6 +108,7 @@ class _WeightAccounting(msgspec.Struct, frozen=True, kw_only=True):
 class _ExponentialRow(msgspec.Struct, frozen=True, kw_only=True):
     n_support: int
     inverse_theta: str
+    n_workers: str | None = None
     price: str | None = None
 
 
@@ -233,7 +236,8 @@ class ExponentialTerms:
     n_support : int64[K]
         Numbers of support points, ascending.
     theta, price : float64[K, N]
-        For these, theta and the price of tables of 1, 2, ... workers; the last are those of all larger tables.
+        For these, theta and the price of tables of 1, 2, ... workers; the last are those of all larger tables. Numbers
+        of workers that do not occur have those of the next larger one that does, or of the largest.
     """
 
     unit: str
@@ -246,23 +250,51 @@ class ExponentialTerms:
         """Read the terms from a certificate; errors as :meth:`WeightTerms.of`."""
         listed = msgspec.convert(certificate["accounting"], _ExponentialAccounting).rows
         rows = sorted(listed, key=lambda row: row.n_support)
-        inverse = np.array([[float(text) for text in row.inverse_theta.split()] for row in rows], float)
-        if inverse.ndim != 2 or not (
-            inverse.size and np.isfinite(inverse).all() and (inverse >= _THETA_UNITS).all()
-        ):
-            raise ValueError("inverse_theta must list a number of at least 2^20 for each number of workers")
-        # Earlier releases were drawn without a price.
-        free = " ".join([str(_PRICE_UNITS)] * inverse.shape[1])
-        price = np.array([[float(text) for text in (row.price or free).split()] for row in rows], float)
-        if price.shape != inverse.shape or not ((price > 0) & (price <= _PRICE_UNITS)).all():
-            raise ValueError("price must list a number of 1 to 2^12 for each number of workers")
+        theta, price = _spread_laws(rows)
         n_support = np.array([row.n_support for row in rows], dtype=np.int64)
         return cls(
             unit=DrawnTerms.of(certificate).unit,
             n_support=n_support,
-            theta=_THETA_UNITS / inverse,
-            price=price / _PRICE_UNITS,
+            theta=theta,
+            price=price,
         )
+
+
+def _spread_laws(rows: Sequence[_ExponentialRow]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Theta and the price for every row and number of workers: float64[K, N] each.
+
+    Raises
+    ------
+    ValueError
+        The laws that a row lists are none.
+    """
+    listed = [_listed_laws(row) for row in rows]
+    most = max((int(n_workers[-1]) for n_workers, _, _ in listed), default=0)
+    if not most:
+        raise ValueError("accounting lists no number of support points")
+    every = np.arange(1, most + 1)
+    at = [np.minimum(np.searchsorted(n_workers, every), n_workers.size - 1) for n_workers, _, _ in listed]
+    theta = [_THETA_UNITS / inverse[place] for place, (_, inverse, _) in zip(at, listed, strict=True)]
+    price = [price[place] / _PRICE_UNITS for place, (_, _, price) in zip(at, listed, strict=True)]
+    return np.array(theta), np.array(price)
+
+
+def _listed_laws(row: _ExponentialRow) -> tuple[npt.NDArray[np.float64], ...]:
+    """Numbers of workers, 1 / theta, and prices as a row lists them; without numbers, those of 1, 2, ... workers."""
+    inverse = np.array([float(text) for text in row.inverse_theta.split()])
+    if not (inverse.size and np.isfinite(inverse).all() and (inverse >= _THETA_UNITS).all()):
+        raise ValueError("inverse_theta must list a number of at least 2^20 for each number of workers")
+    # The first releases were drawn without a price.
+    price = np.array([float(text) for text in (row.price or f"{_PRICE_UNITS} " * inverse.size).split()])
+    if price.shape != inverse.shape or not ((price > 0) & (price <= _PRICE_UNITS)).all():
+        raise ValueError("price must list a number of 1 to 2^12 for each number of workers")
+    if row.n_workers is None:
+        return np.arange(1.0, inverse.size + 1), inverse, price
+    n_workers = np.array([float(text) for text in row.n_workers.split()])
+    is_rising = (np.diff(n_workers, prepend=0) > 0).all() and n_workers.max(initial=0) <= _MOST_LISTED_WORKERS
+    if n_workers.shape != inverse.shape or not is_rising or (n_workers % 1 != 0).any():
+        raise ValueError("n_workers must list rising numbers of workers, one for each of inverse_theta")
+    return n_workers, inverse, price
 
 
 def check_terms(certificate: JsonMapping) -> None:

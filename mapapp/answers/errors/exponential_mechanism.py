@@ -77,7 +77,7 @@ class ExponentialErrors:
         self._support = support
         self._released = released
         self._made: ResultCache[PreparedTables] = ResultCache(
-            max_size=memory_limits.MECHANISM_BYTES, size_of=lambda tables: tables.columns.nbytes
+            max_size=memory_limits.MECHANISM_BYTES, size_of=lambda tables: tables.nbytes
         )
 
     def prepare(self, tract: int) -> None:

@@ -54,6 +54,7 @@ __all__ = [
 
 _HALVINGS: Final = 40
 _LARGEST_U: Final = 0.9
+_LEAST_READ: Final = 21  # workers of a table that shows the workers of its points
 
 
 class ReleasedRows(NamedTuple):
@@ -161,7 +162,7 @@ class ExponentialNoise:
         kept_at = np.clip(1.0 - moments.lost_at / most, 0.0, 1.0)
         lost = np.zeros(moments.variance.size)
         noise = NoiseOfTables(freed, gained_variance, moments.variance, kept_at, lost, freed)
-        large = np.flatnonzero(tables.n_workers >= self.terms.theta.shape[1])
+        large = np.flatnonzero((tables.n_workers >= _LEAST_READ) & (self.terms.price[at, kind] == 1.0))
         if not large.size:
             return noise
         of_large = np.isin(tables.table, large)

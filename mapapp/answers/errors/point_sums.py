@@ -34,10 +34,11 @@ class PreparedTables(NamedTuple):
 
     Attributes
     ----------
-    columns : float64[K, 3J + 9]
-        What the values of counts are multiplied by: workers and lost workers by class, prior share, change by
-        cleaning, and share of all released workers; then, for squares too, the variance of lost workers by class, the
-        share in the draw of freed workers, and absolute or squared values of others (:func:`_columns`).
+    place : uint32[nonzero]
+        Positions in `columns`, row by row, where these are not 0: most are, since few points hold workers of a class.
+    value : float64[nonzero]
+    n_points : int
+        Number K of points.
     by_class : float64[7, J]
         Sums over points: workers, lost workers, and variance of these; freed and gained workers, and variance of
         these; and the number of tables.
@@ -48,7 +49,9 @@ class PreparedTables(NamedTuple):
         Of `TractPrior`.
     """
 
-    columns: Floats
+    place: npt.NDArray[np.uint32]
+    value: Floats
+    n_points: int
     by_class: Floats
     kept_at: Floats
     noise: float
@@ -59,9 +62,30 @@ class PreparedTables(NamedTuple):
         """Prepare the tables of a tract."""
         sums = [array.sum(axis=1) for array in (tables.workers, tables.lost, tables.lost_variance)]
         by_class = np.stack([*sums, tables.freed, tables.gained, tables.gained_variance, tables.n_tables])
-        columns = _columns(tables, cleaning.change, prior.share)
+        columns = _columns(tables, cleaning.change, prior.share).reshape(-1)
+        place = np.flatnonzero(columns)
         noise = float(np.max(cleaning.noise))
-        return cls(columns, by_class, tables.kept_at, noise, prior.squares)
+        n_points = prior.share.size
+        return cls(
+            place.astype(np.uint32), columns[place], n_points, by_class, tables.kept_at, noise, prior.squares
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the largest parts."""
+        return self.place.nbytes + self.value.nbytes
+
+    @property
+    def columns(self) -> Floats:
+        """What the values of counts are multiplied by: float64[K, 3J + 9], made anew each time.
+
+        Workers and lost workers by class, prior share, change by cleaning, and share of all released workers; then, for
+        squares too, the variance of lost workers by class, the share in the draw of freed workers, and absolute or
+        squared values of others (:func:`_columns`).
+        """
+        columns = np.zeros((self.n_points, 3 * self.n_classes + _LINEAR + _SQUARED))
+        columns.reshape(-1)[self.place] = self.value
+        return columns
 
     @property
     def n_classes(self) -> int:
@@ -184,12 +208,12 @@ def points_of_counts(
     on, corrected = (_Products.empty(s.shape[0], s.shape[1], part.shape[2]) for _ in range(2))
     class_workers = np.zeros((len(made), part.shape[1], s.shape[2]))
     for place, tables in enumerate(made):
-        n_points, n_classes = len(tables.columns), tables.n_classes
-        on.put(place, s[place, :, :n_points] @ tables.columns, n_classes)
+        columns, n_points, n_classes = tables.columns, tables.n_points, tables.n_classes
+        on.put(place, s[place, :, :n_points] @ columns, n_classes)
         if is_cut[place]:
-            squared = less[place, :, :n_points] @ tables.columns[:, tables.n_linear :]
+            squared = less[place, :, :n_points] @ columns[:, tables.n_linear :]
             corrected.put(place, squared, n_classes)
-            workers = tables.columns[:, :n_classes]
+            workers = columns[:, :n_classes]
             class_workers[place, :, :n_points] = part[place, :, :n_classes] @ workers.T
     mean, usual = on.squared[..., 0], on.linear[..., 0]
     square, variance = on.squared + corrected.squared, on.variance + corrected.variance
@@ -281,15 +305,15 @@ def points_of_sums(cells: HomeCells, made: Sequence[PreparedTables], part: Float
     mean = np.zeros(s.shape[:2])
     n_rows = s.shape[1]
     for place, tables in enumerate(made):
-        n_points, n_classes = len(tables.columns), tables.n_classes
+        columns, n_points, n_classes = tables.columns, tables.n_points, tables.n_classes
         of = s[place, :, :n_points]
-        mean[place] = of @ tables.columns[:, tables.n_linear + n_classes]
+        mean[place] = of @ columns[:, tables.n_linear + n_classes]
         seconds = second[place, :, :n_points]
         rows = np.concatenate([of, of**2, (of - mean[place][:, None]) ** 2, seconds, np.abs(of)])
-        sums = rows @ tables.columns
+        sums = rows @ columns
         for number, products in enumerate((on, of_square, off, of_second, of_size)):
             products.put(place, sums[number * n_rows : (number + 1) * n_rows], n_classes)
-        class_workers = part[place, :, :n_classes] @ tables.columns[:, :n_classes].T
+        class_workers = part[place, :, :n_classes] @ columns[:, :n_classes].T
         squares = first_square[place, :, :n_points] - 2.0 * of * first[place, :, :n_points]
         within = np.maximum(squares + of**2 * tables.squares, 0.0)
         in_points[0, place] = (class_workers**2 * within).sum(axis=1)

@@ -65,7 +65,7 @@ class ReleaseErrors(Errors):
     @property
     def is_known(self) -> bool:
         """Whether the certificate has what expected errors need."""
-        return "accounting" in self._certificate
+        return "accounting" in self._certificate and not DrawnTerms.of(self._certificate).cascade
 
     def of_counts(
         self, picks: Sequence[Pick], values: Sequence[int | None] | None = None

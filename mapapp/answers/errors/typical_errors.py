@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from geodata.store.zones import ZONE
 from mapapp.answers.errors.stated_errors import MOST_FLOWS, Counted, Floats, flow_errors, inflow_errors
 from mapapp.answers.publication import is_of_records
 from mapapp.answers.release import Release
@@ -34,7 +35,7 @@ class TypicalErrors:
     flows : dict of int to pair of float
         Of a flow from tract to tract, by about how many workers it has.
     inflow_layer : str
-        "ctycsub" if the release has towns (county subdivisions), otherwise "county".
+        "ctycsub" if the release has towns (county subdivisions), otherwise "county", or "zone" of another country.
     inflow : pair of float or None
         Of an area's inflow, as a share of it; None if no area has an inflow of 100.
     """
@@ -51,7 +52,7 @@ def typical_errors(release: Release) -> TypicalErrors | None:
     """
     if not release.errors.is_known or is_of_records(release.certificate):
         return None
-    layer = "ctycsub" if "ctycsub" in release.areas.columns else "county"
+    layer = next((name for name in ("ctycsub", "county") if name in release.areas.columns), ZONE)
     counted = Counted(release.errors, release.flows)
     flows = flow_errors(counted, release.areas.units("tract"), FLOW_CLASSES)
     inflow, error = inflow_errors(counted, release.areas.units(layer), MOST_TOWNS, least=_LEAST_INFLOW)

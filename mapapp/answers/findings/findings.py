@@ -25,6 +25,7 @@ from mapapp.answers.findings.words import (
     where,
     where_of,
 )
+from mapapp.answers.wording import reader_text
 
 __all__ = ["added_findings", "findings", "standings"]
 
@@ -37,11 +38,12 @@ _WORK_THERE: Final = "work{s} in {work}"
 def findings(result: Result) -> tuple[str, ...]:
     """Return the sentences that say what an answer found; they order and compare counts by expected errors."""
     if isinstance(result, OverYears):
-        return result.findings()
-    if isinstance(result, Change):
-        return _of_change(result)
-    sentences: tuple[str, ...] = entry_of(result).findings(result)
-    return sentences
+        sentences = result.findings()
+    elif isinstance(result, Change):
+        sentences = _of_change(result)
+    else:
+        sentences = tuple(entry_of(result).findings(result))
+    return tuple(reader_text(sentence, result.about.nouns) for sentence in sentences)
 
 
 def added_findings(result: Result) -> tuple[str, ...]:

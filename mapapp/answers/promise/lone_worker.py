@@ -45,6 +45,19 @@ def lone_worker_sentence(facts: object) -> str | None:
     text = stay_text(facts)
     if text is None or not isinstance(facts, Mapping):
         return None
+    if facts.get("case") == "apart in clusters":
+        return (
+            "Workers of several kinds were drawn together here, over groups of home areas, so what one worker risks "
+            "depends on where the others live. As an example: if they all live in different groups, each of them keeps "
+            f"the true group with a chance of {text}."
+        )
+    if facts.get("case") == "lone workers in clusters":
+        return (
+            "Some workers are the only one of their age, earnings and industry group at their workplace. They are the "
+            "most exposed: such a worker keeps the true group of home areas with a chance of "
+            f"{text}. Otherwise the release shows another group, and it does not say for which workers. The place "
+            "within the group comes from what larger workplaces show."
+        )
     if facts.get("case") == "apart":
         return (
             "Workers of several kinds or workplaces were drawn together here, so what one worker risks depends on "

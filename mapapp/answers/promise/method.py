@@ -18,6 +18,7 @@ from mapapp.answers.publication import UNBOUND_NOTE, is_bound, is_of_records, is
 from mapapp.answers.published.words import published_chapters
 from mapapp.answers.records.words import record_chapters
 from mapapp.answers.release import Release
+from mapapp.answers.wording import nouns_of, reader_text
 
 _HOW_DRAWN: Final = {
     "exponential": (
@@ -52,6 +53,26 @@ def chapters(
     tables : iterable of OpenedPublication
         All tables that they see beside it; worker records then promise less.
     """
+    return [reader_chapter(chapter, release.facts) for chapter in _chapters(release, served, tables)]
+
+
+def reader_chapter(chapter: Chapter, facts: Mapping[str, object]) -> Chapter:
+    """Return a section in the words of a publication with these facts."""
+    nouns = nouns_of(facts)
+    if nouns is None:
+        return chapter
+    parts = (
+        reader_text(part, nouns)
+        if isinstance(part, str)
+        else tuple(reader_text(item, nouns) for item in part)
+        for part in chapter.parts
+    )
+    return Chapter(title=reader_text(chapter.title, nouns), parts=tuple(parts))
+
+
+def _chapters(
+    release: Release, served: Iterable[Release], tables: Iterable[OpenedPublication]
+) -> list[Chapter]:
     certificate = release.certificate
     if is_published(certificate):
         return published_chapters(release)

@@ -25,6 +25,7 @@ SEGMENTS: Final = (
 JOINT: Final = (
     "Age, earnings, and industry are published together, so counts by two of them at once are published ones."
 )
+NO_SEGMENTS: Final = "The counts say nothing of age, earnings, or industry."
 
 
 class PublisherClaim(Claim, frozen=True, kw_only=True):

@@ -9,13 +9,13 @@ from dash import Patch
 from mapapp.answers import words
 from mapapp.answers.analyses.measures import caution
 from mapapp.answers.release import Release
+from mapapp.answers.wording import nouns_of, reader_text
 from mapapp.question.address import Address, query_of, to_query
 from mapapp.question.fields import Side, Theme
 from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds, View
 from mapapp.show.content import camera, chosen_areas, map_layers
 from mapapp.show.content.colored_units import colored_units
-from mapapp.show.content.dot_map import can_move
 from mapapp.show.content.map_captions import map_caption
 from mapapp.show.content.map_content import MapContent
 from mapapp.show.content.map_legends import map_legend
@@ -193,7 +193,7 @@ def _traces(content: MapContent, prefix: str) -> list[Trace]:
 def _unit_trace(content: MapContent, prefix: str) -> Trace:
     colored = colored_units(content)
     return commute_map.classed_trace(
-        UnitLabels(colored.units.ids, _HOVER[content.kind](content)),
+        UnitLabels(colored.units.ids, _reader_texts(content, _HOVER[content.kind](content))),
         colored.of,
         colored.colors,
         geojson_url=shapes_url(prefix, content),
@@ -274,7 +274,7 @@ def dots_url(prefix: str, content: MapContent) -> str:
 
 def _morning(prefix: str, content: MapContent) -> dict[str, object] | None:
     """Where the page's script finds the workers who move, and whether the slider is open; None without dots."""
-    if content.kind != "points" or not can_move(content.question):
+    if not content.has_morning:
         return None
     place = f"{content.release.slug}/{content.release.version}.json"
     return {"url": f"{prefix}{MORNING_PATH}{place}{_query_of_dots(content)}", "is_open": content.view.morning}
@@ -344,7 +344,13 @@ def unit_labels(content: MapContent) -> UnitLabels:
         missing = "not in the chosen area" if is_covered else "workplaces here are not covered"
         part = "<br>only its part in the chosen area counts" * (unit in content.cut_shapes)
         labels.append(f"<b>{name}</b><br>{texts[count] if is_known else missing}{part}")
-    return UnitLabels(units.ids, labels)
+    return UnitLabels(units.ids, _reader_texts(content, labels))
+
+
+def _reader_texts(content: MapContent, texts: list[str]) -> list[str]:
+    """Hover texts in the words of the publication."""
+    nouns = nouns_of(content.release.facts)
+    return texts if nouns is None else [reader_text(text, nouns) for text in texts]
 
 
 def _count(workers: int, verb: str) -> str:

@@ -18,6 +18,7 @@ from geodata.errors import GeodataError
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses.results import Result
 from mapapp.answers.release import Release, names_of
+from mapapp.answers.wording import nouns_of
 from mapapp.base.errors import UsageError
 from mapapp.explore import color_scheme
 from mapapp.explore.answer_routes import cells_url
@@ -39,6 +40,7 @@ from mapapp.explore.pages import (
     explore,
     menus,
 )
+from mapapp.explore.pages.reader_words import in_reader_words
 from mapapp.explore.response_cache import kept_for
 from mapapp.question.address import Address, to_query
 from mapapp.question.question import OTHER_END, Question, SettledQuestion
@@ -195,7 +197,8 @@ def _register_answers(app: Dash, views: Views) -> None:
         address, notes = views.parse(query)
         release = views.release(address)
         view_answer, missing, more = answer_of(views, address)
-        return {
+        nouns = nouns_of(release.facts)
+        shown: dict[str, object] = {
             "answer": [
                 answer.answer(
                     release,
@@ -216,6 +219,7 @@ def _register_answers(app: Dash, views: Views) -> None:
             "answered": query,
             "drawn": [query] * 6,
         }
+        return shown | {name: in_reader_words(shown[name], nouns) for name in ("answer", "around", "chart")}
 
     @app.callback(
         Output("answer", "children", allow_duplicate=True),
@@ -234,7 +238,8 @@ def _register_answers(app: Dash, views: Views) -> None:
         table = answer_tables.table(view_answer, every=address.view.every) | {"drawn": query}
         over = served_answers.years_of(release, views.releases.values(), address.question)
         sides = _sides(views, address, served_answers.with_errors)
-        return answer.answer(release, address, view_answer, "", over, sides), table
+        card = answer.answer(release, address, view_answer, "", over, sides)
+        return in_reader_words(card, nouns_of(release.facts)), table
 
 
 def _matrix(views: Views, release: Release, address: Address, query: str | None) -> list[object]:
@@ -330,7 +335,8 @@ def _register_updates(app: Dash, views: Views) -> None:
         """What was asked, and what goes with it: controls, chosen areas, and files, in one request."""
         address, _ = views.parse(query)
         release = views.release(address)
-        return {
+        nouns = nouns_of(release.facts)
+        asked: dict[str, object] = {
             "placed": {
                 "drawn": query,
                 "values": controls.values(address) | {"release": release.slug},
@@ -348,6 +354,9 @@ def _register_updates(app: Dash, views: Views) -> None:
             "prompt": area_controls.prompt(address.question),
             "files": files_of(views, release, address),
             "drawn": [query] * 4,
+        }
+        return asked | {
+            name: in_reader_words(asked[name], nouns) for name in ("show_label", "filters", "size", "prompt")
         }
 
     in_browser(ClientsideFunction("commutemap", "entitle"), Input("page-title", "data"))

@@ -17,7 +17,7 @@ from dash.exceptions import PreventUpdate
 from geodata.errors import GeodataError, GeometryError
 from mapapp.answers import served_answers
 from mapapp.answers.analyses.entries import ENTRIES
-from mapapp.answers.areas.levels import LEVEL_LABELS
+from mapapp.answers.areas.levels import level_label
 from mapapp.answers.opened_publication import OpenedPublication, free_slug
 from mapapp.answers.release import Release
 from mapapp.base import memory_limits
@@ -241,7 +241,7 @@ class Views:
         levels = [level for level in map_layers.unit_levels(release) if release.areas.has_units(level)]
         usual = [level for level in _USUAL_LEVELS if level in levels]
         rest = [level for level in levels if level not in usual]
-        return {level: LEVEL_LABELS[level].split(" (")[0] for level in (*usual, *rest)}
+        return {level: level_label(level).split(" (")[0] for level in (*usual, *rest)}
 
     def has_area(self, release: str, area: str) -> bool:
         """Whether a text is one step of an area in a release; this does not look up its blocks."""

@@ -12,6 +12,7 @@ from mapapp.answers import words
 from mapapp.answers.analyses import grids
 from mapapp.answers.analyses.entries import entry_of, n_about
 from mapapp.answers.analyses.results import FlowMatrix, Result
+from mapapp.answers.wording import reader_text
 from mapapp.answers.words import PART, aria
 from mapapp.explore.pages.folding import folding_card
 
@@ -50,7 +51,7 @@ def matrix(result: Result) -> Matrix | None:
         "counts": counts.tolist(),
         "same": [column_of.get(unit_id, -1) if one_layer else -1 for unit_id in homes["unit_id"]],
         "rest": [bool((units["kind"] == "other").any()) for units in (homes, works)],
-        "text": _about(answer, homes, works),
+        "text": reader_text(_about(answer, homes, works), result.about.nouns),
     }
 
 

@@ -17,7 +17,7 @@ from mapapp.answers.analyses.job_balance import JobBalance
 from mapapp.answers.analyses.measures import Row, caution
 from mapapp.answers.analyses.results import AreaComparison, Change, Destinations, FlowMatrix, Result
 from mapapp.answers.analyses.short_tables import shortened
-from mapapp.answers.areas.levels import LEVEL_LABELS, NAMED
+from mapapp.answers.areas.levels import NAMED, level_label
 from mapapp.answers.areas.unit_names import name_parts
 from mapapp.answers.errors.error_marks import (
     EXCEEDS,
@@ -27,6 +27,7 @@ from mapapp.answers.errors.error_marks import (
     mark_of_table,
     within_errors,
 )
+from mapapp.answers.wording import reader_text
 
 SHORT_ROWS: Final = 12
 MOST_ROWS: Final = 10_000  # more would slow the page down; the file has every row
@@ -93,9 +94,10 @@ def table(result: Result, *, every: bool) -> ShownTable:
         shown = _without_errors(shown)
     if "±" in heads and (is_exact or (frame["expected_error"].isna().all() and not without)):
         heads = heads[:-1]
+    nouns = result.about.nouns
     return {
-        "title": words.exact_title(title, is_exact=is_exact),
-        "heads": heads,
+        "title": reader_text(words.exact_title(title, is_exact=is_exact), nouns),
+        "heads": [reader_text(head, nouns) for head in heads],
         "rows": [
             _mark_counts(_cut(cells(row), len(heads) - 1), row, heads, without) for row in shown.itertuples()
         ],
@@ -184,7 +186,7 @@ def _units(
 
 
 def _unit(layer: str) -> str:
-    return LEVEL_LABELS.get(layer, layer).split(" (")[0]
+    return level_label(layer).split(" (")[0]
 
 
 def _row(

@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from geodata.geography.area_formats import SUFFIXES
 from mapapp.answers import words
 from mapapp.answers.areas.area import Area
-from mapapp.answers.areas.levels import LEVEL_LABELS
+from mapapp.answers.areas.levels import level_label
 from mapapp.answers.areas.search import LANDMARK_MI
 from mapapp.answers.downtowns import Downtown
 from mapapp.answers.release import Release
@@ -257,7 +257,7 @@ def search_options(areas: list[Area], *, is_guess: bool = False) -> list[dict[st
     """Search results, grouped by level; or one group of those that may be meant."""
     groups: dict[str, list[dict[str, str]]] = {}
     for area in {area.key: area for area in areas}.values():
-        level = LEVEL_LABELS.get(area.level, area.level)
+        level = level_label(area.level)
         group, label = (
             ("Did you mean …", f"{area.name} · {level.split(' (')[0]}") if is_guess else (level, area.name)
         )
@@ -371,7 +371,7 @@ def step_name(release: Release, step: str) -> tuple[str, str]:
     bare = step.lstrip("+-&")
     if bare in release.areas:
         area = release.areas[bare]
-        return area.name, LEVEL_LABELS.get(area.level, area.level).split(" (")[0]
+        return area.name, level_label(area.level).split(" (")[0]
     name = release.areas.select(bare).name.replace("the area within ", _NEAR, 1)
     drawn = parse_area(bare)[0]
     kind = _kind(bare.partition(":")[0], drawn)

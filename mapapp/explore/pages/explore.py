@@ -11,12 +11,14 @@ from dash.development.base_component import Component
 
 from mapapp.answers import words
 from mapapp.answers.release import Release
+from mapapp.answers.wording import nouns_of
 from mapapp.answers.words import PART, Attributes, aria
 from mapapp.explore.color_scheme import shown_theme
 from mapapp.explore.pages import area_controls, download_menu
 from mapapp.explore.pages.answer_matrix import matrix_card
 from mapapp.explore.pages.controls import controls
 from mapapp.explore.pages.folding import folding_card
+from mapapp.explore.pages.reader_words import in_reader_words
 from mapapp.question.address import Address
 from mapapp.show.plotly.charts import CONFIG as CHART_CONFIG
 from mapapp.show.plotly.commute_map import DOWNLOADABLE
@@ -45,11 +47,12 @@ def page(
         className="map",
         clear_on_unhover=True,
     )
-    return html.Main(
+    shown = releases[address.release or next(iter(releases))]
+    main = html.Main(
         [
             html.H1("Where people live and work", className="unseen"),
             html.A("Skip to the numbers", href="#answer", className="skip"),
-            _shown_head(releases[address.release or next(iter(releases))]),
+            _shown_head(shown),
             html.Aside(
                 [
                     area_controls.find(),
@@ -100,6 +103,7 @@ def page(
         ],
         className="explore explorer",
     )
+    return in_reader_words(main, nouns_of(shown.facts))
 
 
 def _shown_head(release: Release) -> Component:

@@ -9,7 +9,7 @@ from typing import Final, TypedDict
 import dash_mantine_components as dmc
 
 from geodata.store.characteristic_groups import GROUPS
-from mapapp.answers.areas.levels import LEVEL_LABELS
+from mapapp.answers.areas.levels import level_label
 from mapapp.answers.release import Release
 from mapapp.question.fields import MAX_NAMES, USUAL
 from mapapp.question.question import OTHER_END, Question
@@ -137,4 +137,4 @@ def layer_menus(release: Release, question: Question, layers: dict[str, str]) ->
 
 def _label(level: str) -> str:
     """The label of the usual layer, such as "Town (usual)"."""
-    return "Usual areas" if level == USUAL else f"{LEVEL_LABELS[level].split(' (')[0]} (usual)"
+    return "Usual areas" if level == USUAL else f"{level_label(level).split(' (')[0]} (usual)"

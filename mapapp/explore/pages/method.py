@@ -12,8 +12,10 @@ from mapapp.answers.promise.chapters import Chapter
 from mapapp.answers.promise.method import chapters
 from mapapp.answers.publication import DIGEST_NOTE, is_of_records, is_published
 from mapapp.answers.release import Release
+from mapapp.answers.wording import nouns_of
 from mapapp.explore.pages import certificate
 from mapapp.explore.pages.certificate import digest_label
+from mapapp.explore.pages.reader_words import in_reader_words
 from mapapp.kinds.tables.read.served_table import ServedTable
 from mapapp.kinds.tables.read.view import TableView, to_query
 from mapapp.kinds.tables.read.words import table_chapters
@@ -39,7 +41,7 @@ def page(
     Without a release, the page is about the tables alone.
     """
     subject = [html.P(f"{_kind(release)}: {release.title}.", className="quiet")] if release else []
-    return html.Main(
+    main = html.Main(
         html.Article(
             [
                 html.H1(_HEADING[release is not None and is_published(release.certificate)]),
@@ -51,6 +53,7 @@ def page(
         ),
         className="text-page",
     )
+    return in_reader_words(main, None if release is None else nouns_of(release.facts))
 
 
 def _kind(release: Release) -> str:

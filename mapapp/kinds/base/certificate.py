@@ -32,7 +32,11 @@ UNDECLARED_COUNTS_REASON = (
     "the numbers of jobs at workplaces, which are shown exactly, come from worker records and have not been declared "
     "public (import --workers with --counts-are-public)"
 )
-_LIFTABLE_REASONS = (UNDECLARED_COUNTS_REASON,)
+UNDECLARED_FLOWS_REASON = (
+    "the numbers of trips to each destination, which are shown exactly, are confidential and have not been declared "
+    "public (import --zones with --counts-are-public)"
+)
+_LIFTABLE_REASONS = (UNDECLARED_COUNTS_REASON, UNDECLARED_FLOWS_REASON)
 """Reasons that can cease to hold for a publication that was made already: its counts may be published later."""
 
 LATER_FIELDS_CHECK = "fields of later versions"

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 
 from geodata.store.public_counts import COUNTS_ARE_PUBLIC
 from geodata.store.store import Store
+from geodata.store.zones import is_of_zones
 from mapapp.base.errors import UsageError
-from mapapp.kinds.base.certificate import UNDECLARED_COUNTS_REASON
+from mapapp.kinds.base.certificate import UNDECLARED_COUNTS_REASON, UNDECLARED_FLOWS_REASON
 from mapapp.kinds.base.residents_only import reasons_of_homes
 
 __all__ = ["reasons_of_counts", "reasons_of_facts", "require_declared"]
@@ -33,7 +34,9 @@ def reasons_of_counts(facts: Mapping[str, object]) -> list[str]:
     facts : mapping of str to object
         Of a manifest. Records do not show these numbers.
     """
-    return [UNDECLARED_COUNTS_REASON] if facts.get(COUNTS_ARE_PUBLIC, "") is None else []
+    if facts.get(COUNTS_ARE_PUBLIC, "") is not None:
+        return []
+    return [UNDECLARED_FLOWS_REASON if is_of_zones(facts) else UNDECLARED_COUNTS_REASON]
 
 
 def reasons_of_facts(facts: Mapping[str, object]) -> list[str]:

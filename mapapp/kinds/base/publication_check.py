@@ -19,12 +19,13 @@ from geodata.store.characteristic_groups import ALL_WORKERS, ENDS, SEGMENTS
 from geodata.store.schema import (
     CHARACTERISTIC_COUNTS,
     CHARACTERISTICS,
-    COPIED_TABLES,
     IDENTIFIER,
     LAYER_LABELS,
+    OPTIONAL_TABLES,
     TABLES,
 )
 from geodata.store.store import Store
+from geodata.store.zones import is_of_zones
 from mapapp.answers.claims import PublicationClaim, as_json
 from mapapp.answers.publication import (
     BOUND_FIELD,
@@ -43,7 +44,7 @@ from mapapp.kinds.base.certificate_comparison import is_written_alike
 
 def check_files(release: Store) -> CertificateCheck:
     """Check that the release has its tables, their columns, the certificate and public facts, and nothing else."""
-    base = [table for table in COPIED_TABLES if release.has_table(table.name)]
+    base = [table for table in OPTIONAL_TABLES[release.kind] if release.has_table(table.name)]
     tables = (*TABLES[release.kind], *base)
     allowed = {f"{table.name}.parquet" for table in tables} | {CERTIFICATE}
     strange = sorted(set(release.manifest["files"]) ^ allowed)
@@ -111,8 +112,9 @@ def check_facts(release: Store, workplaces: npt.NDArray[np.integer]) -> Certific
     used = set(states[np.unique(workplaces)].tolist())
     stated = release.manifest.get("destination_states", [])
     n_units = release.table("layers", ["layer"])["layer"].value_counts()
+    labels = LAYER_LABELS | (_free_labels(release.manifest) if is_of_zones(release.manifest) else {})
     layers = [
-        {"layer": code, "label": LAYER_LABELS.get(code, code), "column": f"layer_{code}", "n_units": int(n)}
+        {"layer": code, "label": labels.get(code, code), "column": f"layer_{code}", "n_units": int(n)}
         for code, n in zip(n_units.index.astype(str), n_units, strict=True)
     ]
     wrong = []
@@ -121,6 +123,14 @@ def check_facts(release: Store, workplaces: npt.NDArray[np.integer]) -> Certific
     if not is_written_alike(_sort_by_code(release.manifest.get("layers", [])), _sort_by_code(layers)):
         wrong.append("layers: different from the table of layers")
     return CertificateCheck("states and layers", not wrong, "; ".join(wrong) or "match the tables")
+
+
+def _free_labels(facts: Mapping[str, object]) -> dict[str, str]:
+    """Labels of layers as whoever imported zones of any country called them: one line each."""
+    listed = facts.get("layers")
+    layers = [layer for layer in (listed if isinstance(listed, list) else ()) if isinstance(layer, dict)]
+    labels = {str(layer.get("layer")): str(layer.get("label", "")) for layer in layers}
+    return {code: label for code, label in labels.items() if label.strip() and label.isprintable()}
 
 
 def _measure_file(release: Store, name: str, stated: Mapping[str, object]) -> dict[str, object]:

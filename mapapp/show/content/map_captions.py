@@ -8,6 +8,7 @@ from mapapp.answers import words
 from mapapp.answers.commutes.lines import Lines
 from mapapp.answers.errors.error_marks import WITHIN
 from mapapp.answers.release import names_of
+from mapapp.answers.wording import nouns_of, reader_text
 from mapapp.show.content.colored_units import has_no_difference, no_difference_words
 from mapapp.show.content.dot_map import shown_ends
 from mapapp.show.content.map_content import MapContent
@@ -15,6 +16,10 @@ from mapapp.show.content.map_content import MapContent
 
 def map_caption(content: MapContent, zoom: float | None = None) -> str:
     """Describe the picture; the zoom level decides which places are grouped (:meth:`MapContent.lines`)."""
+    return reader_text(_caption_text(content, zoom), nouns_of(content.release.facts))
+
+
+def _caption_text(content: MapContent, zoom: float | None) -> str:
     if content.before is None:
         return _answer_text(content, zoom)
     names = names_of([content.before, content.release])

@@ -27,7 +27,7 @@ from mapapp.question.question import SettledQuestion
 from mapapp.question.view import Bounds, View
 from mapapp.show.content import area_outlines, camera, ground, map_layers
 from mapapp.show.content.density import DensityImage, draw_density
-from mapapp.show.content.dot_map import DotMap, dot_map, dots_of
+from mapapp.show.content.dot_map import DotMap, can_move, dot_map, dots_of
 from mapapp.show.content.dots import degrees_of
 from mapapp.show.content.map_layers import pack_shapes
 from mapapp.show.content.palette import COLOR_SCHEMES, ColorScheme
@@ -114,6 +114,11 @@ class MapContent:
         """
         kind = self._own_kind
         return "circles" if kind == "areas" and self.view.per != "square-mile" else kind
+
+    @property
+    def has_morning(self) -> bool:
+        """Whether the map shows dots that can move from home to work."""
+        return self.kind == "points" and can_move(self.question)
 
     @property
     def _own_kind(self) -> str:

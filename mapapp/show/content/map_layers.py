@@ -19,6 +19,7 @@ import shapely
 
 from geodata.geography.base_map import water_blocks
 from geodata.store.store import Store
+from geodata.store.zones import ZONE
 from mapapp.answers.areas.areas import Areas
 from mapapp.answers.areas.layer_units import TABLES
 from mapapp.answers.areas.levels import LEVEL_LABELS
@@ -88,13 +89,13 @@ class PlaceName(NamedTuple):
 
 
 def place_names(store: Store, areas: Areas) -> list[PlaceName]:
-    """Names of the cities and towns of all states of a store, the largest first; empty if it has neither layer."""
+    """Names of the cities and towns of all states of a store, or of its zones, the largest first."""
     population = store.table("blocks", ["population"])["population"].to_numpy()
-    tables = [_list_named_units(areas, layer, population) for layer in ("ctycsub", "stplc")]
-    towns, places = tables
+    tables = [_list_named_units(areas, layer, population) for layer in ("ctycsub", "stplc", ZONE)]
+    towns, places, zones = tables
     has_towns = towns["unit_id"].str[:2].isin(TOWN_STATES)
     is_town_state = places["unit_id"].str[:2].isin(set(towns.loc[has_towns, "unit_id"].str[:2]))
-    settlements = pandas.concat([towns[has_towns], places[~is_town_state]])
+    settlements = pandas.concat([towns[has_towns], places[~is_town_state], zones])
     settlements = settlements.sort_values(["people", "unit_id"], ascending=[False, True], kind="stable").head(
         MAX_NAMES
     )
@@ -186,7 +187,9 @@ def _tracts_in_view(release: BaseLayerSource) -> npt.NDArray[numpy.object_]:
 
 def unit_levels(release: OpenedPublication) -> list[str]:
     """Levels whose units can be clicked and colored, largest first."""
-    return [level for level in LEVEL_LABELS if level in release.areas.columns and level != BLOCK]
+    columns = release.areas.columns
+    further = [level for level in reversed(columns) if level not in LEVEL_LABELS]
+    return [*(level for level in LEVEL_LABELS if level in columns and level != BLOCK), *further]
 
 
 def unit_layer(release: OpenedPublication, level: str) -> bytes:

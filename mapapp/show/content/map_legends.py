@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 import numpy
 
+from mapapp.answers.wording import Nouns, nouns_of, reader_text
 from mapapp.show.content import density, flow_shapes, palette
 from mapapp.show.content.colored_units import colored_units
 from mapapp.show.content.legend import Item, Legend
@@ -20,6 +22,31 @@ _RAMP_SHARES: Final = (0.01, 0.1)
 
 def map_legend(content: MapContent, zoom: float | None = None) -> Legend:
     """Return the legend of a map; the zoom level decides which flows it has (:meth:`MapContent.lines`)."""
+    legend, nouns = _legend(content, zoom), nouns_of(content.release.facts)
+    return legend if nouns is None else _reader_legend(legend, nouns)
+
+
+def _reader_legend(legend: Legend, nouns: Nouns) -> Legend:
+    """The legend in the words of a publication."""
+
+    def reword(items: tuple[Item, ...]) -> tuple[Item, ...]:
+        return tuple(
+            replace(item, text=reader_text(item.text, nouns), more=reader_text(item.more, nouns))
+            for item in items
+        )
+
+    return replace(
+        legend,
+        title=reader_text(legend.title, nouns),
+        items=reword(legend.items),
+        outlines=reword(legend.outlines),
+        extras=reword(legend.extras),
+        notes=tuple(reader_text(note, nouns) for note in legend.notes),
+        line=reader_text(legend.line, nouns),
+    )
+
+
+def _legend(content: MapContent, zoom: float | None) -> Legend:
     if content.kind == "lines":
         return _lines(content, zoom)
     make: dict[str, Callable[[MapContent], Legend]] = {

@@ -28,7 +28,8 @@ from mapapp.show.content.palette import ColorScheme
 
 MOST_MOVING: Final = 20_000
 """Dots that a desktop's browser moves 30 times a second."""
-_STEPS: Final = 65_535  # of a place within the box of all
+STEPS: Final = 65_535
+"""Steps of a place within the box of all."""
 _WORLD: Final = 2.0**32
 _HASH: Final = tuple(map(numpy.uint64, (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)))
 
@@ -121,7 +122,7 @@ def _steps(
     west, north = float(x.min()), float(y.min())
     east, south = max(float(x.max()), west + 1e-9), max(float(y.max()), north + 1e-9)
     share = (places - [west, north] * 2) / ([east - west, south - north] * 2)
-    return (west, north, east, south), (share * _STEPS).round().astype(numpy.uint16)
+    return (west, north, east, south), (share * STEPS).round().astype(numpy.uint16)
 
 
 def _counts(release: Release, question: SettledQuestion, n_workers: int) -> tuple[str, str]:

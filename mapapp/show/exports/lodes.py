@@ -29,6 +29,7 @@ from geodata.store.residents_only import RESIDENTS_ONLY
 from geodata.store.schema import N_SEGMENTS, segment_code
 from geodata.store.shown_margins import SEGMENTS_BY
 from geodata.store.store import Store, sha256_of
+from geodata.store.zones import is_of_zones
 from mapapp.answers.analyses.counts import band_sums
 from mapapp.base.errors import UsageError
 from mapapp.show.exports.provenance import Provenance
@@ -137,9 +138,14 @@ def write_lodes(
     Raises
     ------
     UsageError
-        If the release does not state its year, does not show all of age, earnings, and industry, or its blocks have no
-        codes of 15 digits.
+        If the release is of zones of another country, does not state its year, does not show all of age, earnings, and
+        industry, or its blocks have no codes of 15 digits.
     """
+    if is_of_zones(store.manifest):
+        raise UsageError(
+            f"{store.path}: LODES files have census blocks and job types of the United States, and zones of another "
+            "country have neither; export another format"
+        )
     origin = Provenance.of(store)
     if not re.fullmatch(r"\d{4}", origin.year):
         raise UsageError(

@@ -19,6 +19,7 @@ import pyarrow.parquet
 
 from geodata.progress import Progress, silent, yield_in_order
 from geodata.store.store import Store
+from geodata.store.zones import is_of_zones
 from mapapp.answers.areas.levels import level_named
 from mapapp.answers.certificate_reader import read_certificate
 from mapapp.answers.commutes.attributes import Attributes, attributes_of
@@ -189,7 +190,7 @@ def export_release(
     form: Form,
     target: Path,
     *,
-    layers: Sequence[str] = LAYERS,
+    layers: Sequence[str] = (),
     more: Sequence[With] = (),
     date: datetime.date | None = None,
     report: Progress = silent,
@@ -206,7 +207,8 @@ def export_release(
         A new folder, or a new file with the suffix of `ONE_FILE`.
     layers : sequence of str
         Geographic layers whose units are written with their counts, by their keys or everyday words; "all" for every
-        layer except blocks. Not for "lodes" and "points".
+        layer except blocks; by default those of `LAYERS`, and all layers of zones of another country. Not for "lodes"
+        and "points".
     more : sequence of {"points", "flows", "basemap"}
         Adds a point for each worker's home and workplace, a line for each pair of blocks, or water, roads, rails, and
         landmarks as far as the release has them.
@@ -258,7 +260,7 @@ def _write_parquet(
 ) -> tuple[list[str], list[str]]:
     if store.kind != "records":
         raise UsageError("--to parquet is for worker records; write a release as csv or gpkg instead")
-    if tuple(layers) != LAYERS or more:
+    if layers or more:
         raise UsageError(
             "--layer and --with do not apply to --to parquet, which writes the records; leave them out"
         )
@@ -277,6 +279,7 @@ def _layers(
         raise UsageError("--with flows: the flows do not fit in a sheet; write csv or gpkg instead")
     release = Release(store, report=report)
     known, usual = list(release.areas.columns), release.areas.usual
+    names = names or (("all",) if is_of_zones(store.manifest) else LAYERS)
     wanted = [
         usual.of("work") if level == USUAL else level
         for name in names

@@ -12,7 +12,7 @@ import shapely
 
 from geodata.store.shown_margins import shown_segments
 from geodata.store.store import Store
-from mapapp.answers.areas.levels import LEVEL_LABELS
+from mapapp.answers.areas.levels import level_label
 from mapapp.answers.release import Release
 from mapapp.question.fields import Side
 from mapapp.question.filters import BANDS, CHARACTERISTICS
@@ -84,7 +84,7 @@ def unit_layer(release: Release, level: str) -> Layer:
     ]
     return Layer(
         name=level,
-        title=LEVEL_LABELS.get(level, level).split(" (")[0].lower(),
+        title=level_label(level).split(" (")[0].lower(),
         geometry="MultiPolygon",
         fields=shown_fields(UNIT_FIELDS, release.facts),
         n_rows=len(frame),

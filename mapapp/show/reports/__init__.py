@@ -77,9 +77,15 @@ def write_report(
     UsageError, GeometryError
         If a part asks for something that a release does not have; the message is one line.
     """
-    drawn = form in DRAWN
     report = build(
-        releases, parts, date=date, error_rows=error_rows, rows=rows, pictures=drawn, progress=progress
+        releases,
+        parts,
+        date=date,
+        error_rows=error_rows,
+        rows=rows,
+        pictures=form in DRAWN,
+        mornings=form == "html",
+        progress=progress,
     )
     write(report, form, stream, paper=paper)
     return report

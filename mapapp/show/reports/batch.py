@@ -341,6 +341,7 @@ class _Maker:
             error_rows=job.error_rows,
             rows=job.rows,
             pictures=any(form in DRAWN for form in task.files),
+            mornings="html" in task.files,
         )
         records = {}
         for form, (name, inputs) in task.files.items():

@@ -20,15 +20,16 @@ from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.opened_release import COVERAGE
 from mapapp.answers.publication import is_published
 from mapapp.answers.release import Release, names_of
+from mapapp.answers.wording import nouns_of
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report as Progress
 from mapapp.base.progress import silent
 from mapapp.question.question import Question
 from mapapp.show.content.map_content import MapContent
 from mapapp.show.files.answers import sheet_grid
-from mapapp.show.paper import chart_pictures, locator_picture, map_picture, map_words
+from mapapp.show.paper import chart_pictures, locator_picture, map_picture, map_words, morning_picture
 from mapapp.show.reports.comparing import AnsweredPart, comparison, over_the_years
-from mapapp.show.reports.content import Answer, Column, Paper, Picture, Report, Table
+from mapapp.show.reports.content import Answer, Column, MovingPicture, Paper, Picture, Report, Table
 from mapapp.show.reports.facts import source_of
 from mapapp.show.reports.numbers import (
     change_numbers,
@@ -41,6 +42,7 @@ from mapapp.show.reports.numbers import (
 )
 from mapapp.show.reports.part import Part, SettledPart
 from mapapp.show.reports.remake import PRINTED_ROWS, remake
+from mapapp.show.reports.report_words import reader_report
 from mapapp.show.reports.tables import cut, printed_tables, tables
 
 # The table of published characteristics below a profile in a report.
@@ -95,6 +97,15 @@ def map_of(release: Release, part: SettledPart, name: str, before: Release | Non
     )
 
 
+def morning_of(release: Release, part: SettledPart) -> MovingPicture | None:
+    """The workers of a map of dots on their way to work; None if the answer has no such map."""
+    shown = MapContent(release, part.question, part.view)
+    if not shown.has_morning:
+        return None
+    svg, words = morning_picture(shown)
+    return MovingPicture(svg=svg, night=words.night, day=words.day, note=words.note)
+
+
 def charts_of(release: Release, result: Result, name: str) -> tuple[Picture, ...]:
     """The charts of an answer, as PNG, because PDF viewers draw letters unevenly as paths; empty without workers."""
     made = chart_pictures(release, result, form="png", scale=_SCALE)
@@ -117,6 +128,7 @@ def build(
     error_rows: int | None = ROWS_WITH_ERRORS,
     rows: int | None = PRINTED_ROWS,
     pictures: bool = True,
+    mornings: bool = False,
     progress: Progress = silent,
 ) -> Report:
     """Put every question to every release, and collect the content of the report.
@@ -135,6 +147,8 @@ def build(
         Printed rows of each table of areas; None for all. The other rows are counted together.
     pictures : bool
         Whether to draw maps and charts; workbooks never have them.
+    mornings : bool
+        Whether to draw workers on their way to work; only HTML has them.
     progress : callable
         Called with (stage, done, total).
 
@@ -166,12 +180,13 @@ def build(
                 several=len(releases) > 1,
                 rows=rows,
                 pictures=pictures,
+                mornings=mornings,
             )
         )
         step(3)
     changes = _changes(answered_parts) if pictures else []
     compared = tuple(comparison(answered_parts))
-    return Report(
+    report = Report(
         title=_title(answers),
         subtitle=" · ".join(
             [list_names(_once(answer.analysis for answer in answers)), list_names(list(titles.values()))]
@@ -187,6 +202,7 @@ def build(
         paper=usual_paper(releases),
         **_subject(releases),
     )
+    return reader_report(report, nouns_of(releases[-1].facts))
 
 
 def _subject(releases: Sequence[Release]) -> dict[str, str]:
@@ -224,7 +240,7 @@ def _answer_part(
 
 
 def _answer(
-    answered_part: AnsweredPart, name: str, *, several: bool, rows: int | None, pictures: bool
+    answered_part: AnsweredPart, name: str, *, several: bool, rows: int | None, pictures: bool, mornings: bool
 ) -> Answer:
     about, place = answered_part.result.about, place_of(answered_part.release, answered_part.part.question)
     has_workers = n_about(answered_part.result) > 0
@@ -242,6 +258,7 @@ def _answer(
         empty=why_empty(answered_part.release, answered_part.part.question, answered_part.result),
         locator=locator_of(answered_part.release, answered_part.part, name) if pictures else None,
         map=map_of(answered_part.release, answered_part.part, name) if pictures else None,
+        morning=morning_of(answered_part.release, answered_part.part) if has_workers and mornings else None,
         first_numbers=first_numbers(answered_part.result),
         numbers=(*key_numbers(answered_part.result), *largest(answered_part.result)),
         charts=charts_of(answered_part.release, answered_part.result, name)

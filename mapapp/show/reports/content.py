@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final, Literal, get_args
 
+from markupsafe import Markup
+
 from mapapp.answers import words
 from mapapp.answers.promise.chapters import Chapter
 
@@ -137,6 +139,24 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MovingPicture:
+    """Workers who move from home to work.
+
+    Attributes
+    ----------
+    svg : Markup
+        An element of HTML.
+    night, day, note : str
+        What is counted at both ends, and what moves.
+    """
+
+    svg: Markup
+    night: str
+    day: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KeyNumber:
     """A key number with its expected error; without one, with the mark of the note that says why, if there is one."""
 
@@ -194,6 +214,8 @@ class Answer:
         Notes that a reader needs to understand the numbers.
     left_out : str
         What a workbook leaves out, and why; empty if it has everything.
+    morning : MovingPicture or None
+        Only in HTML.
     """
 
     name: str
@@ -214,6 +236,7 @@ class Answer:
     printed: tuple[Table, ...]
     notes: tuple[str, ...]
     left_out: str = ""
+    morning: MovingPicture | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Final
 from geodata.text import list_names
 from mapapp.answers import words
 from mapapp.answers.errors.typical_errors import typical_errors
-from mapapp.answers.promise.method import chapters, exactness
+from mapapp.answers.promise.method import chapters, exactness, reader_chapter
 from mapapp.answers.publication import DIGEST_NOTE, is_of_records, is_published, job_type_in_words
 from mapapp.answers.published.words import source_rows
 from mapapp.answers.records.words import promised_rows
@@ -24,7 +24,7 @@ def source_of(release: Release, title: str, *, errors: bool) -> Source:
     """All facts about one release, which the report calls `title`; the method leads with typical errors if `errors`."""
     certificate = release.certificate
     typical = release.once(("typical errors",), lambda: typical_errors(release)) if errors else None
-    lead = [] if typical is None else [exactness(typical)]
+    lead = [] if typical is None else [reader_chapter(exactness(typical), release.facts)]
     return Source(
         name=release.slug,
         title=title,

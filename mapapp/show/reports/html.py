@@ -12,6 +12,7 @@ from typing import IO, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from mapapp.show.content.palette import COLOR_SCHEMES
 from mapapp.show.reports.content import ERRORS, NUMERIC, Column, Picture, Report, shown, upright
 
 _MIME: Final = {"svg": "image/svg+xml", "png": "image/png"}
@@ -57,7 +58,9 @@ def _environment() -> Environment:
 
 @cache
 def _style() -> str:
-    return Path(__file__).with_name("report.css").read_text(encoding="utf-8")
+    colors = COLOR_SCHEMES["light"]
+    sheet = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
+    return f":root {{ --home: {colors.home}; --work: {colors.work}; }}\n{sheet}"
 
 
 def _as_markup(value: object) -> Markup:

@@ -106,9 +106,12 @@ def _tables(result: Result, rows: int | None) -> list[Table]:
         own, frame = _own_columns(result, name), _short(whole, rows)
         about = _cut_words(about, frame, whole)
         if _has_bands_apart(result, name):
-            bands = [f"{characteristic}_{band}" for characteristic in _BANDS for band in (1, 2, 3)]
+            every = [f"{characteristic}_{band}" for characteristic in _BANDS for band in (1, 2, 3)]
+            bands = [column for column in every if column in frame.columns]  # a release may show fewer
             plain, mark = frame.drop(columns=bands), mark_of_table(result, name)
             answer_tables.append(table_of(name, title, about, plain, no_error=mark))
+            if not bands:
+                continue
             named = frame[["name", "unit_id", "kind", *bands]]
             wide = table_of("bands", f"{title}: age, earnings, and industry", _BANDS_WORDS, named)
             answer_tables.append(_hide_identifiers(wide))

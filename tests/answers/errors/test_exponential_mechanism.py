@@ -461,6 +461,32 @@ def test_sums_over_points_are_those_of_each_tract_written_out() -> None:
             np.testing.assert_allclose(of_tract, expected, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
+def test_the_tables_of_a_tract_take_no_memory_for_points_without_workers() -> None:
+    """Finds columns kept whole: a state's flow matrix needs more of them than the cache holds."""
+    n_points, n_classes = 1_000, 25
+    share = np.full(n_points, 1 / n_points)
+    workers = np.zeros((n_classes, n_points))
+    workers[:, ::50] = np.arange(1, n_classes + 1)[:, None]
+    nothing, each = np.zeros(n_classes), np.ones(n_classes)
+    released = NoisyTables(
+        workers, 0 * workers, 0 * workers, nothing, nothing, nothing, share, each, np.ones((n_classes, 1))
+    )
+    prior = TractPrior(
+        point=np.arange(n_points, dtype=np.int32),
+        people=share,
+        gravity=share,
+        share=share,
+        retention=share,
+        stays=share,
+        pooled=0.0,
+        away_mi=share,
+    )
+    prepared = PreparedTables.of(released, Cleaning.none(n_points), prior)
+    np.testing.assert_array_equal(prepared.columns[:, :n_classes].T, workers)
+    assert prepared.columns.shape == (n_points, 3 * n_classes + 9)
+    assert prepared.nbytes < prepared.columns.nbytes / 5
+
+
 def a_tract(rng: np.random.Generator, n_points: int, n_classes: int) -> tuple[TractPrior, PreparedTables]:
     """A workplace tract with 30 home tracts in some points, and tables with arbitrary numbers."""
     point = np.concatenate([np.arange(n_points), rng.integers(n_points, size=30 - n_points)])

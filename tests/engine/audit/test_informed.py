@@ -233,7 +233,7 @@ def test_normalizers_of_many_workers_agree_with_polynomials(epsilon: str) -> Non
     """60 workers in points with 1 to 20 of them, most points empty; and 9 with a price."""
     for real in [(20, 12, 9, 9, 3, 2, 2, 1, 1, 1, *[0] * 40), (5, 2, 1, 1, *[0] * 40), (60, *[0] * 9)]:
         k, n = len(real), sum(real)
-        law = law_of(Fraction(epsilon), k, min(n, 21))
+        law = law_of(Fraction(epsilon), k, n)
         theta, price = THETA_UNITS / law.inverse_theta, law.price / PRICE_UNITS
         made = (0, n, *[0] * (k - 2))
         found = attack([(real, made)], Exponential(epsilon=Fraction(epsilon)), prior="public")

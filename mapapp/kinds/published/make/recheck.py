@@ -13,7 +13,9 @@ import pandas
 from geodata.geography.elsewhere import postal_code
 from geodata.json_objects import JsonObject
 from geodata.sources.lodes import COUNTS, OD_NAME
+from geodata.store.shown_margins import shown_segments
 from geodata.store.store import Store
+from geodata.store.zones import is_of_zones
 from mapapp.answers.publication import BOUND_SCHEMA, open_publication
 from mapapp.answers.published.certificate import (
     DECLARED_PROTECTION,
@@ -35,7 +37,7 @@ from mapapp.kinds.base.publication_check import (
 )
 from mapapp.kinds.base.row_checks import JobsCheck, PointsCheck
 from mapapp.kinds.base.rows_in_order import NotInOrder, frames_by_workplace
-from mapapp.kinds.published.make.run import column_totals, point_rows, segments_sentence
+from mapapp.kinds.published.make.run import BANDS, column_totals, point_rows, segments_sentence
 
 _LISTED: Final = ("od", "crosswalks", "characteristics")
 _PLACES: Final = ("home_lon_deg", "home_lat_deg", "work_lon_deg", "work_lat_deg")
@@ -53,7 +55,7 @@ def check_published(path: Path) -> list[CertificateCheck]:
     certificate = read_published_certificate(store)
     jobs = JobsCheck(store.manifest["files"]["blocks.parquet"]["rows"])
     points, dots = PointsCheck(), _DotsCheck(store)
-    totals, homes = _Totals(), _Homes(store)
+    totals, homes = _Totals(store), _Homes(store)
     used = np.zeros(store.manifest["files"]["blocks.parquet"]["rows"], dtype=np.bool_)
     try:
         for rows in starmap(_Rows, frames_by_workplace(store, ("jobs", "points"))):
@@ -123,36 +125,42 @@ class _Homes:
 
     def __init__(self, store: Store) -> None:
         self._state = store.table("blocks", ["block_id"])["block_id"].str[:2].to_numpy(dtype=str)
+        self._has_states = not is_of_zones(store.manifest)
         self.outside: dict[str, bool] = {}
 
     def add(self, jobs: pandas.DataFrame) -> None:
-        """Look at the jobs of some workplaces."""
+        """Look at the jobs of some workplaces; zones are in no state whose file could be missing."""
+        if not self._has_states:
+            return
         work, home = (self._state[jobs[f"{end}_index"].to_numpy()] for end in ("destination", "origin"))
         for code in np.unique(work).tolist():
             self.outside[code] = self.outside.get(code, False) or bool(np.any(home[work == code] != code))
 
 
 class _Totals:
-    """Jobs by column of an OD file."""
+    """Jobs by column of an OD file, of those attributes that the counts have."""
 
-    def __init__(self) -> None:
-        self._found = dict.fromkeys(COUNTS, 0)
+    def __init__(self, store: Store) -> None:
+        self._shown = shown_segments(store.manifest)
+        self._found = dict.fromkeys(
+            (COUNTS[0], *(column for name in self._shown for column in BANDS[name])), 0
+        )
 
     def add(self, jobs: pandas.DataFrame) -> None:
         """Count the jobs of some workplaces."""
-        for name, n in column_totals(jobs).items():
+        for name, n in column_totals(jobs, self._shown).items():
             self._found[name] += n
 
     def result(self, certificate: PublishedCertificate) -> CertificateCheck:
         """Compare with the totals that the certificate states: each published column is recovered."""
         stated = certificate.totals
-        wrong = [name for name in COUNTS if stated.get(name) != self._found[name]]
+        wrong = [name for name, n in self._found.items() if stated.get(name) != n]
         detail = (
             f"other jobs than published: {', '.join(wrong)}"
             if wrong
-            else f"all {len(COUNTS)} published columns add up to those of the jobs: {stated[COUNTS[0]]:,} jobs"
+            else f"all {len(self._found)} published columns add up to those of the jobs: {stated[COUNTS[0]]:,} jobs"
         )
-        return CertificateCheck("published totals", not wrong and set(stated) == set(COUNTS), detail)
+        return CertificateCheck("published totals", not wrong and set(stated) == set(self._found), detail)
 
 
 def _check_words(certificate: PublishedCertificate, facts: JsonObject) -> CertificateCheck:
@@ -169,8 +177,8 @@ def _check_words(certificate: PublishedCertificate, facts: JsonObject) -> Certif
         for name, stated, wanted in (
             ("schema_version", certificate.schema_version, BOUND_SCHEMA),
             ("statement", certificate.statement, STATEMENT),
-            ("segments_in_words", certificate.segments_in_words, segments_sentence(segments)),
-            ("segments", segments, "joint" if is_generated else "assigned"),
+            ("segments_in_words", certificate.segments_in_words, segments_sentence(facts)),
+            ("segments", segments, "joint" if is_generated or is_of_zones(facts) else "assigned"),
             ("points_in_words", certificate.points_in_words, POINTS),
             ("publisher", is_right, True),
         )
@@ -183,7 +191,7 @@ def _check_words(certificate: PublishedCertificate, facts: JsonObject) -> Certif
 def _check_sources(certificate: PublishedCertificate, facts: JsonObject) -> CertificateCheck:
     """Check the list of files: each once, OD files of one year and job type, whose totals add up to those of all."""
     names = [source.file for source in certificate.sources]
-    od = [source for source in certificate.sources if source.role == "od"]
+    od = [source for source in certificate.sources if source.role in ("od", "flows")]
     totals = [source.totals for source in od if source.totals is not None]
     named = [match for source in od if (match := OD_NAME.match(source.file)) and match["year"]]
     wrong = {
@@ -199,7 +207,7 @@ def _check_sources(certificate: PublishedCertificate, facts: JsonObject) -> Cert
         ),
         "totals": bool(totals)
         and certificate.totals
-        != {name: sum(file_totals.get(name, 0) for file_totals in totals) for name in COUNTS},
+        != {name: sum(file_totals.get(name, 0) for file_totals in totals) for name in certificate.totals},
     }
     faults = [what for what, is_wrong in wrong.items() if is_wrong]
     n = certificate.n_compared

@@ -25,6 +25,7 @@ from geodata.sources.checksums import agrees, listed_sha256, parse_checksums, ve
 from geodata.sources.lodes import AGE, COUNTS, EARNINGS, INDUSTRY
 from geodata.sources.recognize import Sources
 from geodata.store.schema import BASE_TABLES, COPIED_TABLES, GEOGRAPHY
+from geodata.store.shown_margins import shown_segments
 from geodata.store.store import (
     Store,
     StoreWriter,
@@ -41,6 +42,7 @@ from mapapp.answers.published.certificate import (
     GENERATED,
     JOINT,
     LODES,
+    NO_SEGMENTS,
     POINTS,
     SEGMENTS,
     STATEMENT,
@@ -161,7 +163,7 @@ def import_published(
     shared = None if geography is None else _shared_geography(geography, sources)
     imported = _import_sources(sources, title, shared, threads, progress)
     certificate = _certificate(imported, sources, publisher, equal, shared)
-    return _written(path, imported, certificate, shared, threads, progress)
+    return write_published(path, imported, certificate, shared, threads, progress)
 
 
 def publish_generated(
@@ -172,11 +174,13 @@ def publish_generated(
     ensure_compiled(lambda: progress("compiling kernels (once)", 0, 0), {"points": STAGES["points"]})
     tables, facts = generate(size, seed, progress)
     totals = column_totals(tables["jobs"])
-    certificate = _claims(publisher=GENERATED, homes_left_out=[], sources=[], totals=totals, segments="joint")
-    return _written(path, Imported(tables=tables, facts=facts), certificate, None, threads, progress)
+    certificate = published_claims(
+        publisher=GENERATED, homes_left_out=[], sources=[], totals=totals, facts=facts
+    )
+    return write_published(path, Imported(tables=tables, facts=facts), certificate, None, threads, progress)
 
 
-def _written(
+def write_published(
     path: Path,
     imported: Imported,
     certificate: PublishedCertificate,
@@ -184,6 +188,7 @@ def _written(
     threads: int,
     progress: Report,
 ) -> PublishedImport:
+    """Write published counts, with a dot for each job; `shared` has their geography if they lack it."""
     with write_store(path, "published") as writer:
         writer.facts(**public_facts(imported.facts))
         _write_geography(writer, imported, shared)
@@ -201,11 +206,12 @@ def _written(
     )
 
 
-def column_totals(jobs: pandas.DataFrame) -> dict[str, int]:
-    """Return the jobs of some rows of `jobs` by column of an OD file."""
+def column_totals(jobs: pandas.DataFrame, shown: Sequence[str] = tuple(BANDS)) -> dict[str, int]:
+    """Return the jobs of some rows of `jobs` by column of an OD file; `shown` are the attributes that have any."""
     count = jobs["count"].to_numpy()
     totals = {COUNTS[0]: int(count.sum())}
-    for name, columns in BANDS.items():
+    for name in shown:
+        columns = BANDS[name]
         by_band = np.bincount(jobs[name].to_numpy() - 1, count, minlength=len(columns))  # exact below 2**53
         totals |= dict(zip(columns, by_band.astype(np.int64).tolist(), strict=True))
     return totals
@@ -445,12 +451,12 @@ def _certificate(
         if stated
         else (set(), set())
     )
-    return _claims(
+    return published_claims(
         publisher=publisher,
         homes_left_out=list(imported.facts.get("residents_only", [])),
         sources=listed,
         totals={name: sum(totals[name] for totals in imported.totals.values()) for name in COUNTS},
-        segments=str(imported.facts["segments"]),
+        facts=imported.facts,
         format_version=", ".join(sorted(formats)) or None,
         data_vintage=", ".join(sorted(vintages)) or None,
     )
@@ -470,16 +476,17 @@ def _of_text(path: Path, role: str) -> SourceClaim:
     )
 
 
-def _claims(
+def published_claims(
     *,
     publisher: PublisherClaim,
     homes_left_out: list[str],
     sources: list[SourceClaim],
     totals: dict[str, int],
-    segments: str,
+    facts: Mapping[str, object],
     format_version: str | None = None,
     data_vintage: str | None = None,
 ) -> PublishedCertificate:
+    """Return the certificate of published counts, before it binds their tables."""
     return PublishedCertificate(
         schema_version=CLAIMS_SCHEMA,
         kind="published",
@@ -491,12 +498,14 @@ def _claims(
         homes_left_out=homes_left_out,
         sources=sources,
         totals=totals,
-        segments_in_words=segments_sentence(segments),
+        segments_in_words=segments_sentence(facts),
         points_in_words=POINTS,
         versions=software_versions(),
     )
 
 
-def segments_sentence(segments: object) -> str:
-    """Return what is said of counts by two attributes, from the fact `segments`."""
-    return JOINT if segments == "joint" else SEGMENTS
+def segments_sentence(facts: Mapping[str, object]) -> str:
+    """Return what is said of counts by two attributes, from the facts of a manifest."""
+    if not shown_segments(facts):
+        return NO_SEGMENTS
+    return JOINT if facts.get("segments") == "joint" else SEGMENTS

@@ -11,6 +11,7 @@ from typing import Final
 from mapapp.answers.claims import as_json
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.base.residents_only import open_dataset
+from mapapp.kinds.base.zones import require_attributes
 from mapapp.kinds.records.make.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT
 from mapapp.kinds.records.make.certificate import make_records_certificate
 from mapapp.kinds.records.make.choice import Choice
@@ -113,6 +114,7 @@ def plan_only(dataset_path: Path, choice: Choice, *, report: Report = silent) ->
     """Return what records would promise, from public inputs and the number of workers alone."""
     report("reading the dataset", 0, 0)
     dataset = open_dataset(dataset_path)
+    require_attributes(dataset, "records are made of")
     report("planning", 0, 0)
     plan = read_plan(dataset, choice)
     certificate = make_records_certificate(

@@ -38,6 +38,7 @@ from mapapp.kinds.base.ledger_entry import LedgerEntry, promised_amounts, runnin
 from mapapp.kinds.base.overlapping_publications import confidential_hashes, publications_beside
 from mapapp.kinds.base.private_files import PARTS, parts_folder
 from mapapp.kinds.base.residents_only import open_dataset, reasons_of_homes
+from mapapp.kinds.base.zones import require_attributes
 from mapapp.kinds.cluster.client import cluster_client
 from mapapp.kinds.cluster.dask_types import Client
 from mapapp.kinds.records.make.attributes import read_attributes
@@ -260,6 +261,7 @@ def make_records(
     with write_store(records_path, "records") as writer, cluster_client(scheduler, key) as client:
         report("reading the dataset", 0, 0)
         dataset = open_dataset(dataset_path)
+        require_attributes(dataset, "records are made of")
         plan = read_plan(dataset, choice)
         report("checking the workers", 0, 0)
         require_ready(dataset, plan, writer.directory)

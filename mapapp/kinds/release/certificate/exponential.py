@@ -12,7 +12,7 @@ from typing import Final
 
 from engine.errors import CertificateError
 from engine.mechanisms.exponential import ExponentialPromise, exponential_promise
-from engine.mechanisms.prices import law_of, unpriced_law
+from engine.mechanisms.prices import LAWS, MOST_OWN_WORKERS, LawVersion
 from engine.mechanisms.thetas import MOST_EXACT_WORKERS
 from engine.parameters import PrivacyParameters, SynthesisParameters, Unit
 from geodata.json_objects import JsonObject
@@ -61,6 +61,18 @@ _UNIT_CAVEATS: Final[Mapping[Unit, tuple[str, ...]]] = {
     ),
 }
 
+_CASCADE_CAVEATS: Final = (
+    "What was drawn are groups of support points, which the table of labels lists. Groups were chosen from public "
+    "facts and from the labels of larger workplaces. Each worker was then dealt a place, in nearly all cases one of "
+    "the drawn group, by labels and public facts alone.",
+)
+
+_TAKEN_FOR_GRANTED_OF_CASCADE: Final = (
+    "the draw is over clusters of support points, n_support of them, in place of single points; they follow from "
+    "public facts and from the labels of units with more workers, which the release shows",
+    "a unit's draw reads its own workers alone, and no two units share a stream of random numbers",
+)
+
 _UNREAD: Final = {"delta": "1e-6", "min_retention": "1", "accountant": "sound"}
 """Placeholders for parameters that the exponential mechanism does not use; nothing depends on these values."""
 
@@ -87,7 +99,11 @@ def read_privacy(parameters: ParameterClaims) -> PrivacyParameters:
 
 
 def exponential_claims(
-    privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: Sequence[Row], *, priced: bool = True
+    privacy: PrivacyParameters,
+    synthesis: SynthesisParameters,
+    rows: Sequence[Row],
+    *,
+    laws: LawVersion = "by number",
 ) -> Certificate:
     """Fields of the certificate of the exponential mechanism, as far as they follow from the parameters.
 
@@ -96,9 +112,10 @@ def exponential_claims(
     privacy, synthesis
         What was asked for.
     rows : list of dict
-        `synthesizers`: how many draw anything, by `n_support`, in any order.
-    priced : bool
-        Whether small tables are drawn with a price; earlier releases were drawn without one.
+        `synthesizers`: how many draw anything, by `n_support`, in any order; `n_workers`: the numbers of workers that
+        their units have, separated by spaces.
+    laws : {"unpriced", "priced to 20", "by number"}
+        Which laws tables are drawn with; the certificates of the first two list those of 1 to 20 workers and of more.
 
     Raises
     ------
@@ -109,7 +126,7 @@ def exponential_claims(
     """
     if sum(row["synthesizers"] for row in rows) < 1:
         raise CertificateError("no synthesizer draws anything; there is nothing to certify")
-    promise = exponential_promise(privacy.epsilon, priced=priced)
+    promise = exponential_promise(privacy.epsilon, laws=laws)
     epsilon, delta = ExactNumber.of(promise.epsilon), ExactNumber.of(Fraction(0))
     reading = partial(ReadingClaim, epsilon=epsilon, delta=delta)
     return {
@@ -135,27 +152,32 @@ def exponential_claims(
             )
         ],
         "accounting": AccountingClaims(
-            published_counts_replace_likelihood_counts=False, rows=_rows(promise, rows, priced=priced)
+            published_counts_replace_likelihood_counts=False, rows=_rows(promise, rows, laws)
         ),
-        "mechanism": _section(promise, synthesis.unit),
-        "caveats": [*_CAVEATS, *_UNIT_CAVEATS[synthesis.unit]],
+        "mechanism": _section(promise, synthesis),
+        "caveats": [
+            *_CAVEATS,
+            *_UNIT_CAVEATS[synthesis.unit],
+            *(_CASCADE_CAVEATS if synthesis.cascade else ()),
+        ],
     }
 
 
-def _rows(promise: ExponentialPromise, rows: Sequence[Row], *, priced: bool) -> list[JsonObject]:
+def _rows(promise: ExponentialPromise, rows: Sequence[Row], laws: LawVersion) -> list[JsonObject]:
     """One row for each number of support points.
 
-    Its `inverse_theta` and `price` are those of 1, 2, ..., 20 workers and of more, in units of 2^-20 and of 2^-12.
+    Its `inverse_theta` and `price` are those of its `n_workers`, in units of 2^-20 and of 2^-12.
     """
     times: dict[int, int] = {}
     for row in rows:
         times[row["n_support"]] = times.get(row["n_support"], 0) + row["synthesizers"]
+    n_workers = _list_workers(rows) if laws == "by number" else {}
     return [
         {
             "rule": promise.rule,
             "n_support": size,
             "synthesizers": times[size],
-            **_laws(promise.epsilon, size, priced=priced),
+            **_laws(promise.epsilon, size, n_workers.get(size), laws),
         }
         for size in sorted(times)
     ]
@@ -167,31 +189,46 @@ def find_laws(privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: 
     Threads can do it beside each other, while the certificate is written by one.
     """
     if synthesis.mechanism == "exponential":
-        for size in {row["n_support"] for row in rows}:
-            _laws(privacy.epsilon, size, priced=True)
+        for size, n_workers in _list_workers(rows).items():
+            _laws(privacy.epsilon, size, n_workers, "by number")
 
 
-def _laws(epsilon: Fraction, n_support: int, *, priced: bool) -> Row:
-    find = law_of if priced else unpriced_law
-    laws = [find(epsilon, n_support, n) for n in range(1, MOST_EXACT_WORKERS + 2)]
-    row = {"inverse_theta": " ".join(str(law.inverse_theta) for law in laws)}
-    return row | ({"price": " ".join(str(law.price) for law in laws)} if priced else {})
+def _list_workers(rows: Sequence[Row]) -> dict[int, list[int]]:
+    """Numbers of workers that occur with each number of support points, rising; more than 200 have one law."""
+    numbers: dict[int, set[int]] = {}
+    for row in rows:
+        stated = (min(int(n), MOST_OWN_WORKERS + 1) for n in row["n_workers"].split())
+        numbers.setdefault(row["n_support"], set()).update(stated)
+    return {size: sorted(numbers[size]) for size in numbers}
 
 
-def _section(promise: ExponentialPromise, unit: Unit) -> MechanismClaims:
+def _laws(epsilon: Fraction, n_support: int, n_workers: list[int] | None, version: LawVersion) -> Row:
+    """The laws of some numbers of workers, or as earlier of 1 to 20 and of more."""
+    numbers = range(1, MOST_EXACT_WORKERS + 2) if n_workers is None else n_workers
+    laws = [LAWS[version](epsilon, n_support, n) for n in numbers]
+    row = {} if n_workers is None else {"n_workers": " ".join(map(str, n_workers))}
+    row["inverse_theta"] = " ".join(str(law.inverse_theta) for law in laws)
+    return row if version == "unpriced" else row | {"price": " ".join(str(law.price) for law in laws)}
+
+
+def _section(promise: ExponentialPromise, synthesis: SynthesisParameters) -> MechanismClaims:
     """The certificate's `mechanism`; left out for the Dirichlet-multinomial."""
     of_unit = (
         ()
-        if unit == "cell"
+        if synthesis.unit == "cell"
         else (
-            f"the workers of one {DRAWN_TOGETHER[unit]} are drawn together: what is said of one destination and "
-            "segment holds for them",
+            f"the workers of one {DRAWN_TOGETHER[synthesis.unit]} are drawn together: what is said of one destination "
+            "and segment holds for them",
         )
     )
     return MechanismClaims(
         name="exponential",
         is_private=True,
         rule=promise.rule,
-        taken_for_granted=[*promise.taken_for_granted, *of_unit],
+        taken_for_granted=[
+            *promise.taken_for_granted,
+            *of_unit,
+            *(_TAKEN_FOR_GRANTED_OF_CASCADE if synthesis.cascade else ()),
+        ],
         numbers=dict(promise.numbers),
     )

@@ -16,8 +16,9 @@ import numpy.typing as npt
 from scipy.special import bdtr
 
 from engine.mechanisms.cleaning import CLEANED_RANGES_MI
-from engine.mechanisms.prices import PRICE_UNITS, law_of, unpriced_law
-from engine.mechanisms.thetas import MOST_EXACT_WORKERS, THETA_UNITS, exponential_epsilon
+from engine.mechanisms.prices import LAWS, PRICE_UNITS, LawVersion
+from engine.mechanisms.thetas import THETA_UNITS, exponential_epsilon
+from engine.mechanisms.unit import UnitSizes, sizes_of_units
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.support.coarsening import LEVEL_REMAINDER, Coarsening
 from mapapp.kinds.base.certificate import CertificateCheck
@@ -48,8 +49,8 @@ class NoiseCheck:
     geography : Geography
     privacy, parameters
         What the release says that it is made of.
-    priced : bool
-        Whether tables of up to 20 workers were drawn with a price.
+    laws : {"unpriced", "priced to 20", "by number"}
+        Which laws tables were drawn with.
     """
 
     def __init__(
@@ -58,19 +59,23 @@ class NoiseCheck:
         privacy: PrivacyParameters,
         parameters: SynthesisParameters,
         *,
-        priced: bool = True,
+        laws: LawVersion = "by number",
     ) -> None:
         self._tract_of_block = geography.tract_of_block
-        self._mechanism, self._unit = parameters.mechanism, parameters.unit
+        self._mechanism, self._unit, self._is_cascade = (
+            parameters.mechanism,
+            parameters.unit,
+            parameters.cascade,
+        )
         self._is_cleaned = parameters.clean
-        self._law_of = law_of if priced else unpriced_law
+        self._law_of = LAWS[laws]
         self.epsilon = privacy.epsilon
         self.n_tracts = 0
         self.few = self.few_by_noise = 0.0
 
     def add(self, homes: Inputs, support: Support) -> None:
         """Look at the homes of a batch."""
-        if self._mechanism != "exponential":
+        if self._mechanism != "exponential" or self._is_cascade:
             return
         coarsening = support.coarsening
         limits = self._limits(homes, coarsening.n_support)
@@ -97,6 +102,9 @@ class NoiseCheck:
         """Say what was found, or why nothing can be."""
         if self._mechanism != "exponential":
             reason = f"noise of the mechanism {self._mechanism} is not the same for all homes"
+            return CertificateCheck("noise", True, f"cannot be tested: {reason}")
+        if self._is_cascade:
+            reason = "workers were dealt places by what larger workplaces show"
             return CertificateCheck("noise", True, f"cannot be tested: {reason}")
         if not self.n_tracts:
             reason = (
@@ -128,14 +136,9 @@ class NoiseCheck:
             few[better], most[better] = number, at_most[better]
         return _Few(few, most * (1 + _ROUNDING))
 
-    def _units(self, homes: Inputs) -> tuple[Ints, Ints]:
+    def _units(self, homes: Inputs) -> UnitSizes:
         """Destination tract and number of workers of everything that was drawn by itself."""
-        tract = homes.tract.astype(np.int64)
-        if self._unit == "cell":
-            return tract, homes.count
-        unit = tract if self._unit == "tract" else homes.destination
-        _, first, at = np.unique(unit, return_index=True, return_inverse=True)
-        return tract[first], np.bincount(at, homes.count).astype(np.int64)
+        return sizes_of_units(self._unit, homes.destination, homes.tract, homes.count)
 
     def _bound_occupied(self, n_workers: Ints, n_support: Ints) -> Floats:
         """The least chance that a unit has workers in a support point, whatever its homes; 0 if no bound is known."""
@@ -144,9 +147,7 @@ class NoiseCheck:
         for n in np.unique(n_workers[n_workers <= _MOST_WORKERS]).tolist():
             units = np.flatnonzero((n_workers == n) & (n_support > 1))
             k, of_unit = np.unique(n_support[units], return_inverse=True)
-            laws = [
-                self._law_of(epsilon, n_points, min(n, MOST_EXACT_WORKERS + 1)) for n_points in k.tolist()
-            ]
+            laws = [self._law_of(epsilon, n_points, n) for n_points in k.tolist()]
             theta = np.array([THETA_UNITS / law.inverse_theta for law in laws])
             is_plain = np.array([law.price == PRICE_UNITS for law in laws], dtype=np.bool_)
             bound = np.where(is_plain, 1 - most_probably_empty(n, k, theta) - _ROUNDING, 0.0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints
+from engine.mechanisms.prices import LawVersion
 from engine.parameters import Mechanism, SynthesisParameters
 from engine.placement.placement import place_blocks
 from engine.placement.points import CellTriangles
@@ -68,6 +70,7 @@ from mapapp.kinds.base.row_checks import (
 )
 from mapapp.kinds.base.rows_in_order import NotInOrder, blocks_to_compare, blocks_with_work
 from mapapp.kinds.release.certificate.exponential import exponential_claims, read_privacy
+from mapapp.kinds.release.certificate.labels_check import LabelsCheck
 from mapapp.kinds.release.certificate.noise_check import NoiseCheck
 from mapapp.kinds.release.choose.setting_choice import check_design
 from mapapp.kinds.release.make.batch import SynthesisSource, open_source, prepare_all
@@ -249,13 +252,19 @@ def check_claims(
     yield from check_margins(release)
     yield from _check_segments(release, source.parameters)
     homes = HomesOfKey(source.geography, source.parameters)
-    noise = NoiseCheck(source.geography, source.privacy, source.parameters, priced=_is_priced(stated))
-    yield _check_again(source, stated, document, homes, noise)
+    noise = NoiseCheck(source.geography, source.privacy, source.parameters, laws=source.laws)
+    labels = LabelsCheck(release, source)
+    yield _check_again(source, stated, document, homes, noise, labels)
     yield noise.result()
+    yield from labels.result()
     yield key.result(TEST_KEY_REASON in stated.status_reasons, homes_agree=homes.are_too_many)
     if stated.beside is not msgspec.UNSET:
         yield check_beside(stated.beside, str(stated.beside_in_words))
     if stated.made_from.design is not msgspec.UNSET:
+        if source.parameters.mechanism == "exponential" and source.laws != "by number":
+            reason = "the choice was simulated with the noise of an earlier version"
+            yield CertificateCheck("design", True, f"cannot be repeated: {reason}")
+            return
         yield check_design(release, stated.parameters, stated.made_from.design)
 
 
@@ -289,12 +298,13 @@ def _checked_rows(release: Store, used: npt.NDArray[np.bool_]) -> _RowChecks:
 
 def _source(release: Store, stated: ReleaseCertificate) -> SynthesisSource:
     """What the release says it was made from."""
-    return open_source(
+    source = open_source(
         release,
         PublicSeed(stated.made_from.editing_seed),
         read_privacy(stated.parameters),
         SynthesisParameters.from_dict(stated.parameters.synthesis),
     )
+    return replace(source, laws=_laws_of(stated))
 
 
 def _check_schema(stated: ReleaseCertificate, mechanism: Mechanism) -> CertificateCheck:
@@ -333,7 +343,7 @@ def _check_again(
     source: SynthesisSource,
     stated: ReleaseCertificate,
     document: Certificate,
-    *homes: HomesOfKey | NoiseCheck,
+    *homes: HomesOfKey | NoiseCheck | LabelsCheck,
 ) -> CertificateCheck:
     """Make the certificate again from the public tables, and compare it field by field; show all homes to `homes`."""
     certified = []
@@ -357,8 +367,8 @@ def _check_again(
         design=stated.made_from.design or None,
         versions=stated.versions,
     )
-    if source.parameters.mechanism == "exponential" and not _is_priced(stated):
-        again |= _unpriced_claims(source, again)
+    if source.parameters.mechanism == "exponential" and source.laws != "by number":
+        again |= _earlier_claims(source, again)
     if stated.schema_version != BOUND_SCHEMA:  # a later one lacks no field
         _leave_out_later_fields(again, stated)
     return compare_again(
@@ -366,10 +376,10 @@ def _check_again(
     )
 
 
-def _unpriced_claims(source: SynthesisSource, again: Certificate) -> JsonObject:
-    """The claims of a release of the exponential mechanism from before small tables had a price."""
+def _earlier_claims(source: SynthesisSource, again: Certificate) -> JsonObject:
+    """The claims of a release of the exponential mechanism that was drawn with earlier laws."""
     rows = again["accounting"]["rows"]
-    claims = exponential_claims(source.privacy, source.parameters, rows, priced=False)
+    claims = exponential_claims(source.privacy, source.parameters, rows, laws=source.laws)
     return as_json({name: claims[name] for name in ("accounting", "mechanism")})
 
 
@@ -393,9 +403,12 @@ def _check_segments(release: Store, parameters: SynthesisParameters) -> list[Cer
     return [CertificateCheck("segments", good, f"numbers of workers {detail} from the margins of workplaces")]
 
 
-def _is_priced(stated: ReleaseCertificate) -> bool:
-    """Whether tables of up to 20 workers were drawn with a price; those of earlier versions were not."""
-    return stated.mechanism is not msgspec.UNSET and "price_bits" in stated.mechanism.numbers
+def _laws_of(stated: ReleaseCertificate) -> LawVersion:
+    """Which laws tables were drawn with, by the numbers that a certificate of the exponential mechanism states."""
+    numbers = {} if stated.mechanism is msgspec.UNSET else stated.mechanism.numbers
+    if "most_priced_workers" in numbers:
+        return "by number"
+    return "priced to 20" if "price_bits" in numbers else "unpriced"
 
 
 def _list_missing(stated: ReleaseCertificate) -> list[str]:

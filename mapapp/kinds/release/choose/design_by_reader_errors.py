@@ -465,10 +465,10 @@ class _Search:
 
 
 def _puma_line(setting: _Setting) -> list[_Setting]:
-    """The settings with any radius within which PUMAs are points."""
+    """The settings with any radius within which PUMAs are points, and its own, which a wider one of tracts may be."""
     return [
         replace(setting, puma_radius_mi=radius)
-        for radius in _PUMA_RADII_MI
+        for radius in sorted({*_PUMA_RADII_MI, setting.puma_radius_mi})
         if radius >= setting.tract_radius_mi
     ]
 

@@ -16,6 +16,7 @@ from mapapp.answers.release_claims import ParameterClaims
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.base.certificate import Certificate, CertificateCheck
 from mapapp.kinds.release.certificate.exponential import read_privacy
+from mapapp.kinds.release.choose.cascade_choice import CascadeFacts, choose_cascade
 from mapapp.kinds.release.choose.design_by_reader_errors import (
     COMPARED_MECHANISMS,
     DrawnDesignFacts,
@@ -56,6 +57,8 @@ class Choice(NamedTuple):
         Whether cleaning may be left out.
     most_exposed : float or None
         Ceiling on the expected chance that a lone worker is shown in the true home tract.
+    cascade : bool
+        Whether the cascade is to be chosen or left out, and nothing else.
     """
 
     priors: tuple[Prior, ...] = ()
@@ -63,6 +66,7 @@ class Choice(NamedTuple):
     mechanisms: tuple[Mechanism, ...] = ()
     cleaning: bool = False
     most_exposed: float | None = None
+    cascade: bool = False
 
 
 def choose_setting(
@@ -73,7 +77,7 @@ def choose_setting(
     *,
     report: Report = silent,
     threads: int = 1,
-) -> tuple[PrivacyParameters, SynthesisParameters, DesignFacts | DrawnDesignFacts]:
+) -> tuple[PrivacyParameters, SynthesisParameters, DesignFacts | DrawnDesignFacts | CascadeFacts]:
     """Choose what a mechanism leaves open at the promise of `privacy`; everything else is as in `parameters`.
 
     Where several mechanisms are compared, `parameters` are those of the exponential mechanism. The choice does not
@@ -85,6 +89,8 @@ def choose_setting(
         As :func:`mapapp.kinds.release.choose.design_by_validity.design_parameters` and
         :func:`mapapp.kinds.release.choose.design_by_reader_errors.design_by_drawing`.
     """
+    if choice.cascade:
+        return (privacy, *choose_cascade(public, privacy, parameters, report))
     if choice.mechanisms or parameters.mechanism == "exponential":
         return design_by_drawing(
             public,
@@ -195,6 +201,7 @@ class _StatedChoice(msgspec.Struct, frozen=True, kw_only=True):
     settings_tried: int = 0
     least: str = ""
     runner_up: str | None = None
+    cascade: str | None = None
 
 
 def check_design(release: Store, parameters: ParameterClaims, stated: JsonObject) -> CertificateCheck:
@@ -208,6 +215,7 @@ def check_design(release: Store, parameters: ParameterClaims, stated: JsonObject
         mechanisms=tuple(mechanism for mechanism in COMPARED_MECHANISMS if mechanism in wanted.mechanisms),
         cleaning="expected_misplaced_if_cleaned" in stated,
         most_exposed=wanted.most_exposed,
+        cascade=wanted.cascade is not None,
     )
     if choice.cleaning:
         given = replace(given, clean=True)
@@ -272,9 +280,13 @@ def _is_near(value: float | None, stated: object) -> bool:
 
 def _describe_setting(parameters: JsonMapping) -> str:
     privacy, synthesis = parameters["privacy"], parameters["synthesis"]
-    radii = f"radii {synthesis['tract_radius_mi']:g} and {synthesis['puma_radius_mi']:g} mi"
+    near, far = (
+        synthesis.get(name, synthesis[published])
+        for name, published in (("tract_radius_mi", "q50_mi"), ("puma_radius_mi", "q90_mi"))
+    )
+    radii = f"radii {near:g} and {far:g} mi"
     if "unit" in synthesis:
-        return f"{radii}, unit {synthesis['unit']}"
+        return f"{radii}, unit {synthesis['unit']}{', a cascade' * bool(synthesis.get('cascade'))}"
     return (
         f"{radii}, {synthesis['prior']} prior of strength {synthesis['strength']:g}, "
         f"min-retention {privacy['min_retention']}, retention-scale {synthesis['retention_scale']:g}"

@@ -13,7 +13,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from engine.mechanisms.dirichlet_multinomial import Synthesizers
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints
+from engine.mechanisms.prices import LawVersion
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.placement.placement import place_blocks
 from engine.placement.points import CellTriangles, count_homes, place_points, sort_homes
@@ -61,6 +62,8 @@ class SynthesisSource:
         Of domain editing.
     privacy, parameters
         What the release is made of.
+    laws : {"unpriced", "priced to 20", "by number"}
+        Which laws tables of the exponential mechanism are drawn with; a release under check may have earlier ones.
     """
 
     store: Store
@@ -70,6 +73,7 @@ class SynthesisSource:
     seed: PublicSeed
     privacy: PrivacyParameters
     parameters: SynthesisParameters
+    laws: LawVersion = "by number"
 
     def inputs(self, batch: int) -> Inputs:
         """Read the workers of one batch."""
@@ -181,27 +185,30 @@ def prepare_batch(source: SynthesisSource, batch: int) -> PreparedBatch:
     support = source.support(counts.destination_tract)
     return PreparedBatch(
         support=support,
-        certified=certify_batch(counts, support, source.privacy, source.parameters),
+        certified=certify_batch(counts, support, source.privacy, source.parameters, laws=source.laws),
         counts=None if source.workplaces.synthesizers is not None else RowCounts.of(counts),
     )
 
 
 def draw_batch(key: SecretKey, source: SynthesisSource, batch: int, prepared: PreparedBatch) -> DrawnBatch:
     """Draw the synthetic workers of one batch: support points, then home blocks."""
-    inputs, counts = None, prepared.counts or listed_counts(source.geography, source.workplaces, batch)
-    if counts is not None:
-        inputs = read_homes(source.store, source.workplaces, batch, counts)
-    if inputs is None:
-        inputs = source.inputs(batch)
     return draw_workers(
         key,
-        inputs,
+        read_batch(source, batch, prepared),
         source.geography,
         prepared.support,
         prepared.certified.weights,
         source.privacy,
         source.parameters,
     )
+
+
+def read_batch(source: SynthesisSource, batch: int, prepared: PreparedBatch) -> Inputs:
+    """Read the workers of one batch, whose synthesizers may be known."""
+    inputs, counts = None, prepared.counts or listed_counts(source.geography, source.workplaces, batch)
+    if counts is not None:
+        inputs = read_homes(source.store, source.workplaces, batch, counts)
+    return source.inputs(batch) if inputs is None else inputs
 
 
 def draw_workers(
@@ -214,7 +221,7 @@ def draw_workers(
     parameters: SynthesisParameters,
 ) -> DrawnBatch:
     """Draw synthetic workers in place of `inputs`: support points, then home blocks."""
-    synthesizers = _likelihood(geography, inputs, support, weights)
+    synthesizers = likelihood_of(geography, inputs, support, weights)
     drawn = draw_points(
         key,
         synthesizers,
@@ -223,6 +230,19 @@ def draw_workers(
         parameters,
         destination_tract=inputs.destination_tract,
     )
+    return place_workers(key, inputs, geography, support, synthesizers, drawn, parameters)
+
+
+def place_workers(
+    key: SecretKey,
+    inputs: Inputs,
+    geography: Geography,
+    support: Support,
+    synthesizers: Synthesizers,
+    drawn: SyntheticPoints,
+    parameters: SynthesisParameters,
+) -> DrawnBatch:
+    """Draw home blocks for workers whose support points are drawn, far states apart."""
     placed = place_blocks(
         key, synthesizers, drawn, support.coarsening_of_homes, geography.blocks, mode=parameters.placement
     )
@@ -264,7 +284,7 @@ def points_of(key: SecretKey, drawn: DrawnBatch, cells: CellTriangles) -> dict[s
     }
 
 
-def _likelihood(
+def likelihood_of(
     geography: Geography, inputs: Inputs, support: Support, weights: SynthesizerWeights
 ) -> Synthesizers:
     """Every worker's support point. Under `drop` editing some workers have no point, and leave the likelihood."""
@@ -343,8 +363,12 @@ class ThreadRunner:
         draws = self._run_in_order(
             "drawing synthetic workers",
             # Gigabytes of support points are needed until their workers are drawn.
-            lambda batch: _add_rows(draw_batch(key, self._source, batch, self._prepared.pop(batch))),
+            lambda batch: add_rows(draw_batch(key, self._source, batch, self._prepared.pop(batch))),
         )
+        yield from self._keep_drawn(draws)
+
+    def _keep_drawn(self, draws: Iterator[tuple[DrawnBatch, Columns]]) -> Iterator[Columns]:
+        """Yield the rows of all batches, and keep what their points need."""
         for drawn, rows in draws:
             self._drawn.append(drawn)
             yield rows
@@ -356,7 +380,10 @@ class ThreadRunner:
         if not weighted and self._ones.size < n_points:
             self._ones = np.ones(2 * n_points, dtype=np.int64)
         return replace(
-            batch, support=batch.support.as_drawn(weighted=weighted, clean=parameters.clean, ones=self._ones)
+            batch,
+            support=batch.support.as_drawn(
+                weighted=weighted, placed=parameters.clean or parameters.cascade, ones=self._ones
+            ),
         )
 
     def points(self, key: SecretKey) -> Iterator[Columns]:
@@ -375,7 +402,7 @@ class ThreadRunner:
         )
 
 
-def _add_rows(drawn: DrawnBatch) -> tuple[DrawnBatch, Columns]:
+def add_rows(drawn: DrawnBatch) -> tuple[DrawnBatch, Columns]:
     """A batch with its rows of `jobs`, which the threads that draw make as well: the caller writes meanwhile."""
     return drawn, jobs_of(drawn)
 
@@ -385,7 +412,8 @@ def prepare_all(source: SynthesisSource, *, threads: int, report: Report = silen
 
     def prepare(batch: int) -> PreparedBatch:
         prepared = prepare_batch(source, batch)
-        find_laws(source.privacy, source.parameters, prepared.certified.rows)
+        if source.laws == "by number":
+            find_laws(source.privacy, source.parameters, prepared.certified.rows)
         return prepared
 
     return _run_in_order(

@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from engine.kernels.units import WEIGHT_UNITS
+from engine.mechanisms.cascade import (
+    cascade_points,
+    class_factors,
+    count_kinds,
+    deal_labels,
+    draw_labels,
+    sum_classes,
+)
 from engine.mechanisms.cleaning import clean_points
 from engine.mechanisms.dirichlet_multinomial import (
     Synthesizers,
@@ -12,8 +20,9 @@ from engine.mechanisms.dirichlet_multinomial import (
 )
 from engine.mechanisms.expected_noise import expected_noise
 from engine.mechanisms.exponential import exponential
+from engine.mechanisms.unit import deal_to_cells, pool_cells
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.streams import SecretKey
+from engine.streams import PublicSeed, SecretKey
 from engine.support.far_states import split_far_states
 from engine.support.prior import redraw_weight
 from engine.support.support_table import SupportTable
@@ -56,6 +65,15 @@ def draw_points(
     EngineError
         As the mechanism's own function.
     """
+    if parameters.cascade:
+        drawn = _simulate_cascade(
+            key, synthesizers, support, privacy, parameters, destination_tract=destination_tract
+        )
+        return (
+            drawn
+            if support.far_split is None
+            else split_far_states(key, synthesizers, drawn, support.far_split)
+        )
     released = draw_support_points(
         key, synthesizers, support.table, privacy, parameters, destination_tract=destination_tract
     )
@@ -77,6 +95,27 @@ def draw_points(
     if support.far_split is not None:
         drawn = split_far_states(key, synthesizers, drawn, support.far_split)
     return drawn
+
+
+def _simulate_cascade(
+    key: SecretKey,
+    cells: Synthesizers,
+    support: Support,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+    *,
+    destination_tract: Ints,
+) -> SyntheticPoints:
+    """Draw a cascade of some destination tracts as if they were all, dealt by the seed that goes with the test key.
+
+    For simulations: a release deals its workers by what all tracts show (:mod:`mapapp.kinds.release.make.cascade`).
+    """
+    pooled = pool_cells(cells, parameters.unit, None)
+    points = cascade_points(support.coarsening, support.share)
+    labels = draw_labels(key, pooled.units, points, epsilon=privacy.epsilon)
+    factors = class_factors([sum_classes(labels, points, count_kinds(support.coarsening.tracts))])
+    dealt = deal_labels(PublicSeed.for_tests(), labels, points, factors, destination_tract)
+    return deal_to_cells(key, cells, pooled, dealt)
 
 
 def draw_support_points(

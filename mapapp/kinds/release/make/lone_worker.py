@@ -20,8 +20,10 @@ import numpy.typing as npt
 
 from engine.accountant.lone_worker import stay_apart, stay_weighted
 from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
-from engine.mechanisms.prices import PRICE_UNITS, law_of
+from engine.mechanisms.cascade import count_clusters
+from engine.mechanisms.prices import LAWS, PRICE_UNITS, LawVersion
 from engine.mechanisms.thetas import THETA_BITS
+from engine.mechanisms.unit import sizes_of_units
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.support.coarsening import LEVEL_REMAINDER, Coarsening, coarsen
 from engine.support.tracts import OriginTracts
@@ -107,7 +109,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
-Case = Literal["lone workers", "apart"]
+Case = Literal["lone workers", "apart", "lone workers in clusters", "apart in clusters"]
 """Lone workers; or an example: workers drawn together who all live in different points."""
 
 _MOST_TRACTS: Final = 2_000
@@ -170,16 +172,19 @@ def lone_workers(
     parameters: SynthesisParameters,
     *,
     is_sample: bool = False,
+    laws: LawVersion = "by number",
 ) -> LoneWorkers:
     """Return the chances of the lone workers of a batch or, for larger units, of an example.
 
     Of more than 4,000 tracts, about 2,000 evenly spaced ones stand for all, unless the batch is a sample. They are
-    chosen by row, so the result does not depend on batches.
+    chosen by row, so the result does not depend on batches. ``laws`` says which laws the exponential mechanism has.
     """
+    if parameters.cascade:
+        return _chances_in_clusters(certified, synthesizers, privacy, parameters)
     every = 1 if is_sample else max(support.coarsening.tracts.n_tracts // _MOST_TRACTS, 1)
     is_looked_at = support.coarsening.destination % every == 0
     if parameters.unit != "cell":
-        return _chances_apart(certified, synthesizers, support, privacy, parameters, is_looked_at)
+        return _chances_apart(certified, synthesizers, support, privacy, parameters, is_looked_at, laws)
     mechanism = parameters.mechanism
     times = np.bincount(certified.class_of, minlength=certified.classes.tract.size)
     is_alone = certified.classes.likelihood_count == 1
@@ -210,6 +215,8 @@ def lone_worker_facts(parts: Sequence[LoneWorkers], parameters: SynthesisParamet
     """
     workers = np.concatenate([part.workers for part in parts])
     case: Case = "lone workers" if parameters.unit == "cell" else "apart"
+    if parameters.cascade:
+        case = "lone workers in clusters" if parameters.unit == "cell" else "apart in clusters"
     return {
         "workers": sum(part.n_workers for part in parts),
         "stay": _chances(np.concatenate([part.stay for part in parts]), workers),
@@ -280,8 +287,10 @@ def stay_chance(
     return stay_weighted(points.alpha, points.retention, points.home if home is None else home)
 
 
-def _stay_apart(privacy: PrivacyParameters, n_points: int, n_workers: int) -> float:
-    law = law_of(privacy.epsilon, n_points, n_workers)
+def _stay_apart(
+    privacy: PrivacyParameters, n_points: int, n_workers: int, laws: LawVersion = "by number"
+) -> float:
+    law = LAWS[laws](privacy.epsilon, n_points, n_workers)
     return stay_apart(
         law.inverse_theta / (1 << THETA_BITS), n_points, n_workers, price=law.price / PRICE_UNITS
     )
@@ -294,21 +303,49 @@ def _chances_apart(
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
     is_looked_at: Bools,
+    laws: LawVersion,
 ) -> LoneWorkers:
     """Return the chances in units of several blocks or segments whose workers all live in different points."""
-    number = synthesizers.destination if parameters.unit == "block" else synthesizers.tract.astype(np.int64)
-    _, first, unit = np.unique(number, return_index=True, return_inverse=True)
-    n = np.bincount(unit.reshape(-1), synthesizers.count).astype(np.int64)
-    tract = synthesizers.tract[first]
+    tract, n = sizes_of_units(
+        parameters.unit, synthesizers.destination, synthesizers.tract, synthesizers.count
+    )
     k = np.diff(certified.prior.support_ptr)
     # No more workers than points can live apart.
     pairs, of_pair = np.unique(np.stack([tract, np.minimum(n, k[tract])]), axis=1, return_inverse=True)
-    stay = np.array([_stay_apart(privacy, int(k[at]), int(apart)) for at, apart in pairs.T], dtype=np.float64)
+    stay = np.array(
+        [_stay_apart(privacy, int(k[at]), int(apart), laws) for at, apart in pairs.T], dtype=np.float64
+    )
     return LoneWorkers(
         stay=stay,
         true_tract=stay * _true_tract_shares(support, is_looked_at)[pairs[0]],
         workers=np.bincount(of_pair.reshape(-1), n, pairs.shape[1]).astype(np.int64),
         n_workers=int(synthesizers.count.sum()),
+    )
+
+
+def _chances_in_clusters(
+    certified: CertifiedClasses,
+    synthesizers: PlacedSynthesizers,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+) -> LoneWorkers:
+    """Return the chances of lone workers to keep the true cluster, or in larger units of workers in different ones.
+
+    Which support point of the cluster they are dealt depends on all other workers, so no chance of it is stated.
+    """
+    tract, n = sizes_of_units(
+        parameters.unit, synthesizers.destination, synthesizers.tract, synthesizers.count
+    )
+    if parameters.unit == "cell":
+        tract, n = tract[n == 1], n[n == 1]
+    clusters = count_clusters(privacy.epsilon, np.diff(certified.prior.support_ptr)[tract], n)
+    pairs, of_pair = np.unique(np.stack([clusters, np.minimum(n, clusters)]), axis=1, return_inverse=True)
+    stay = np.array([_stay_apart(privacy, int(c), int(apart)) for c, apart in pairs.T], dtype=np.float64)
+    return LoneWorkers(
+        stay=stay,
+        true_tract=np.full(stay.size, np.nan),
+        workers=np.bincount(of_pair.reshape(-1), n, pairs.shape[1]).astype(np.int64),
+        n_workers=int(n.sum()),
     )
 
 

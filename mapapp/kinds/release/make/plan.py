@@ -191,7 +191,9 @@ class Plan:
         sizes = self.sizes
         facts = self.certificate.get("lone_worker")
         stay, tract = stay_text(facts), true_tract_text(facts)
-        lone = "there is none" if stay is None else f"keeps the true home area with a chance of {stay}"
+        in_clusters = isinstance(facts, dict) and str(facts.get("case")).endswith("clusters")
+        kept = "group of home areas" if in_clusters else "home area"
+        lone = "there is none" if stay is None else f"keeps the true {kept} with a chance of {stay}"
         shown = "" if tract is None else f"; expected chance of the true home tract: {tract}"
         expected = expected_line(self.expected) if self.expected else "not known where points are dropped"
         return [
@@ -230,7 +232,9 @@ def plan_synthesis(
         As there.
     """
     require_fixed_count(privacy, parameters)
-    stages = stages_of(parameters, design.mechanisms if design is not None else ())
+    may_cascade = parameters.cascade or (design is not None and design.cascade)
+    needed = replace(parameters, cascade=True) if may_cascade else parameters
+    stages = stages_of(needed, design.mechanisms if design is not None else ())
     ensure_compiled(lambda: report("compiling kernels (once)", 0, 0), stages)
     seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
     dataset, source, facts = prepared_source(

@@ -13,6 +13,9 @@ from fractions import Fraction
 import numpy as np
 
 from engine.errors import CertificateError
+from engine.mechanisms.cascade import count_clusters
+from engine.mechanisms.prices import LawVersion
+from engine.mechanisms.unit import sizes_of_units
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.json_objects import JsonObject
@@ -77,10 +80,13 @@ def certify_batch(
     support: Support,
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
+    *,
+    laws: LawVersion = "by number",
 ) -> CertifiedBatch:
     """Certify the prior weights of every synthesizer of a batch, and write its rows of the certificate.
 
-    The exponential mechanism has no weights to certify: its prior weights are shares of the prior.
+    The exponential mechanism has no weights to certify: its prior weights are shares of the prior. ``laws`` says which
+    laws its tables are drawn with.
 
     Raises
     ------
@@ -91,28 +97,51 @@ def certify_batch(
     n_support = support.coarsening.n_support
     return CertifiedBatch(
         weights=certified.of_synthesizers(),
-        rows=_rows(certified, privacy),
+        rows=_rows(certified, counts, privacy, parameters),
         n_support=(int(n_support.min()), int(n_support.sum()), int(n_support.max())),
         n_eliminated=support.n_eliminated,
         n_without_flows=support.n_without_flows,
         tails=certified.tails(),
-        lone_workers=lone_workers(certified, counts, support, privacy, parameters),
+        lone_workers=lone_workers(certified, counts, support, privacy, parameters, laws=laws),
     )
 
 
-def _rows(certified: CertifiedClasses, privacy: PrivacyParameters) -> list[Row]:
+def _rows(
+    certified: CertifiedClasses,
+    counts: WorkplaceCounts,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+) -> list[Row]:
     if certified.accounting is None:
-        return _rows_by_support(certified)
+        return _rows_by_support(certified, counts, privacy, parameters)
     times = np.bincount(certified.class_of)
     return certificate_rows(privacy, certified.classes, certified.accounting, times)
 
 
-def _rows_by_support(certified: CertifiedClasses) -> list[Row]:
-    """How many synthesizers have how many support points, on which the exponential mechanism's theta depends."""
-    tract = certified.classes.tract[certified.class_of]
-    sizes, times = np.unique(np.diff(certified.prior.support_ptr)[tract], return_counts=True)
+def _rows_by_support(
+    certified: CertifiedClasses,
+    counts: WorkplaceCounts,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+) -> list[Row]:
+    """How many synthesizers have how many support points, and which numbers of workers are drawn over these.
+
+    The law of the exponential mechanism depends on both. In a cascade, units are counted, by their numbers of clusters.
+    """
+    n_support = np.diff(certified.prior.support_ptr)
+    drawn = sizes_of_units(parameters.unit, counts.destination, counts.tract, counts.count)
+    of_unit = of_row = n_support[drawn.tract]
+    if parameters.cascade:
+        of_unit = of_row = count_clusters(privacy.epsilon, of_unit, drawn.n_workers)
+    elif parameters.unit != "cell":
+        of_row = n_support[counts.tract]
+    sizes, times = np.unique(of_row, return_counts=True)
     return [
-        {"n_support": size, "synthesizers": number}
+        {
+            "n_support": size,
+            "synthesizers": number,
+            "n_workers": " ".join(map(str, np.unique(drawn.n_workers[of_unit == size]).tolist())),
+        }
         for size, number in zip(sizes.tolist(), times.tolist(), strict=True)
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from geodata.json_objects import JsonObject
 from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, write_store
 from mapapp.answers.claims import as_json
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
+from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.base.certificate import (
     RUN_ID,
@@ -39,11 +40,13 @@ from mapapp.kinds.base.residents_only import open_dataset, reasons_of_homes
 from mapapp.kinds.cluster.client import cluster_client
 from mapapp.kinds.cluster.dask_types import Client
 from mapapp.kinds.release.certificate.exponential import NO_ACCOUNTANT
+from mapapp.kinds.release.choose.cascade_choice import CascadeFacts
 from mapapp.kinds.release.choose.design_by_reader_errors import DrawnDesignFacts
 from mapapp.kinds.release.choose.design_by_validity import DesignFacts
 from mapapp.kinds.release.choose.public_part import public_part_of
 from mapapp.kinds.release.choose.setting_choice import Choice, choose_setting, design_lines
 from mapapp.kinds.release.make.batch import BatchRunner, Columns, SynthesisSource, ThreadRunner, source_of
+from mapapp.kinds.release.make.cascade import CascadeRunner
 from mapapp.kinds.release.make.last_release import add_last_release, last_release_lines
 from mapapp.kinds.release.make.margin_options import WHOLE_DATASET, DatasetView
 from mapapp.kinds.release.make.marginal_segments import add_joint_segments, assigns_from_margins
@@ -231,9 +234,15 @@ def run_synthesis(
     scheduler = workers if isinstance(workers, str) else None
     threads = workers if isinstance(workers, int) else None
     require_fixed_count(privacy, parameters)
+    may_cascade = parameters.cascade or (design is not None and design.cascade)
+    if may_cascade and scheduler is not None:
+        raise UsageError(
+            f"--scheduler {scheduler} with --cascade: the cascade is drawn on one machine; leave one out"
+        )
     refuse_existing(release_path)
     if scheduler is None:
-        stages = stages_of(parameters, design.mechanisms if design is not None else ())
+        needed = replace(parameters, cascade=True) if may_cascade else parameters
+        stages = stages_of(needed, design.mechanisms if design is not None else ())
         ensure_compiled(lambda: report("compiling kernels (once)", 0, 0), stages)
     key = SecretKey.for_tests() if test_key else SecretKey.fresh()
     seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
@@ -258,6 +267,8 @@ def run_synthesis(
             certificate |= _claim_beside(dataset, certificate, Ledger(dataset.path).entries(), beside)
             claims, spent = _spend(dataset, release_path, certificate, beside)
             certificate |= claims
+            if isinstance(runner, CascadeRunner):
+                _stream(writer, "labels", runner.labels(key))
             _stream(writer, "jobs", runner.jobs(key))
             _stream(writer, "points", runner.points(key))
         report("writing the release", 0, 0)
@@ -280,7 +291,8 @@ def _runner(
 ) -> AbstractContextManager[BatchRunner]:
     """The runner that works on the batches: this machine's threads, or a cluster."""
     if client is None:
-        return nullcontext(ThreadRunner(source, threads=threads or os.cpu_count() or 1, report=report))
+        kind = CascadeRunner if source.parameters.cascade else ThreadRunner
+        return nullcontext(kind(source, threads=threads or os.cpu_count() or 1, report=report))
     from mapapp.kinds.cluster.release_runner import cluster_runner
 
     return cluster_runner(client, source, directory, secret=not key.is_test, report=report)
@@ -298,7 +310,7 @@ def prepared_source(
     report: Report,
     listed: bool = True,
     threads: int = 1,
-) -> tuple[Store, SynthesisSource, DesignFacts | DrawnDesignFacts | None]:
+) -> tuple[Store, SynthesisSource, DesignFacts | DrawnDesignFacts | CascadeFacts | None]:
     """Open a dataset, read what all batches share, and choose what is left open; nothing is spent or drawn.
 
     Parameters
@@ -331,7 +343,7 @@ def prepared_source(
     store = add_joint_segments(shown) if assigns_from_margins(shown, units) else shown
     geography = read_geography(store)
     workplaces = read_workplaces(store, geography, listed=listed, threads=threads)
-    facts: DesignFacts | DrawnDesignFacts | None = None
+    facts: DesignFacts | DrawnDesignFacts | CascadeFacts | None = None
     fitted: FittedDecays = {}
     if design is not None:
         fit_decay(geography, workplaces, parameters, fitted, threads=threads)  # the choice needs it, too
@@ -352,7 +364,7 @@ def claimed_certificate(
     dataset: Store,
     source: SynthesisSource,
     certified: list[CertifiedBatch],
-    design: DesignFacts | DrawnDesignFacts | None,
+    design: DesignFacts | DrawnDesignFacts | CascadeFacts | None,
     *,
     is_test: bool,
 ) -> JsonObject:

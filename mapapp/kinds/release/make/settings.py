@@ -38,7 +38,7 @@ DEFAULT_MIN_RETENTION = "0.025"
 _SHAPE: Final = tuple(
     field.name
     for field in fields(SynthesisParameters)
-    if field.name in RELEASE_OPTIONS and field.name != "prior"
+    if field.name in RELEASE_OPTIONS and field.name not in ("prior", "cascade")
 )
 """Options that are parameters of the synthesizers under the same name."""
 
@@ -133,7 +133,11 @@ def _setting_of(options: ReleaseOptions) -> tuple[PrivacyParameters, SynthesisPa
     }
     if "q50_mi" in shape or "q90_mi" in shape:
         shape["q75_mi"] = False
+    if options.cascade == "on":
+        shape["cascade"] = True
     parameters = SynthesisParameters.from_dict(shape | {"mechanism": mechanism})
+    if options.cascade == AUTO:  # it is chosen or left out, and must be allowed
+        replace(parameters, cascade=True)
     require_fixed_count(privacy, parameters)
     require_range(privacy, mechanism)
     return privacy, parameters
@@ -228,7 +232,12 @@ def designed_choice(options: ReleaseOptions) -> Choice | None:
             )
         if options.mechanism == AUTO:
             raise UsageError("--mechanism auto without --design auto: give both, or name a mechanism")
-        return None
+        return Choice(units=(options.unit or "cell",), cascade=True) if options.cascade == AUTO else None
+    if options.cascade in ("on", AUTO):
+        raise UsageError(
+            f"--cascade {options.cascade} with --design auto: radii are not chosen for the cascade; give "
+            "--tract-radius and --puma-radius"
+        )
     for name, option in RELEASE_OPTIONS.items():
         if option.is_designed and getattr(options, name) is not None:
             raise UsageError(

@@ -51,21 +51,21 @@ class Support:
     prior: PublicPrior
     far_split: FarSplit | None = None
 
-    def as_drawn(self, *, weighted: bool, clean: bool, ones: npt.NDArray[np.int64]) -> Support:
+    def as_drawn(self, *, weighted: bool, placed: bool, ones: npt.NDArray[np.int64]) -> Support:
         """What a draw reads, in less than half of the memory: a nation has up to 135 million support points.
 
         Parameters
         ----------
         weighted : bool
             Whether the mechanism reads prior weights and retentions.
-        clean : bool
-            Whether drawn points are cleaned.
+        placed : bool
+            Whether distances and prior shares are read, as cleaning and the cascade do.
         ones : int64[K or more]
             Ones that several supports share; taken for weights that are not read.
         """
         nobody, n_points = np.zeros(0, dtype=np.int64), self.share.size
         coarsening = replace(self.coarsening, support_population=nobody)
-        if not clean:
+        if not placed:
             coarsening = replace(coarsening, support_distance_mi=np.zeros(0))
         table = self.table
         if not weighted:
@@ -79,7 +79,7 @@ class Support:
         return replace(
             self,
             coarsening=coarsening,
-            share=self.share if clean or self.n_eliminated else np.zeros(0),
+            share=self.share if placed or self.n_eliminated else np.zeros(0),
             table=table,
             far_split=split,
         )

@@ -39,6 +39,7 @@ from mapapp.kinds.base.ledger_entry import LedgerEntry, LedgerError
 from mapapp.kinds.base.overlapping_publications import confidential_hashes, publications_beside
 from mapapp.kinds.base.public_counts import reasons_of_facts
 from mapapp.kinds.base.residents_only import open_dataset
+from mapapp.kinds.base.zones import require_attributes
 from mapapp.kinds.tables.make.certificate import TEST_KEY_REASON, Promise, make_table_certificate
 from mapapp.kinds.tables.make.counts import Ground, count_people, count_values, read_ground
 from mapapp.kinds.tables.make.decide import Rule, require_decidable
@@ -245,6 +246,8 @@ def _outcome(table: Path, forest: Forest, values: Sequence[Ints], claims: JsonOb
 
 def _plan_forest(dataset: Store, choice: Choice, report: Report) -> tuple[Forest, Prior]:
     """Everything that is to be decided, and its prior, from public inputs alone."""
+    if any(spec.columns for spec in choice.specs):
+        require_attributes(dataset, "columns of a table are")
     prior = open_prior(choice.prior, dataset)
     if not prior.is_for_release and not choice.test_key:
         raise UsageError(

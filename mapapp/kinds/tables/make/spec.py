@@ -13,7 +13,7 @@ import msgspec
 from engine.errors import ParameterError
 from engine.parameters import exact_fraction
 from mapapp.answers.areas.areas import Areas
-from mapapp.answers.areas.levels import LEVEL_LABELS, level_named
+from mapapp.answers.areas.levels import level_label, level_named
 from mapapp.answers.tables.certificate import Counted, FlowsClaim, LayerClaim, TableClaim, Totals
 from mapapp.base.errors import UsageError
 from mapapp.kinds.tables.make.jobs import Jobs
@@ -235,7 +235,7 @@ class TableSpec:
 
 def label_of(layer: str) -> str:
     """Return the label of a layer."""
-    return LEVEL_LABELS.get(layer, layer)
+    return level_label(layer)
 
 
 def unit_word(layer: str) -> str:

@@ -15,7 +15,7 @@ from dash.development.base_component import Component
 from mapapp.analyst.workbench.fields import Content, percent, slider, table
 from mapapp.analyst.workbench.figures import GRAPH_CONFIG
 from mapapp.analyst.workbench.job_progress import cancel_row
-from mapapp.answers.areas.levels import LEVEL_LABELS
+from mapapp.answers.areas.levels import level_label
 from mapapp.answers.words import aria
 from mapapp.explore.pages.controls import segments
 from mapapp.kinds.tables.make.expected import ExpectedTable
@@ -66,7 +66,7 @@ def tables_panel(layers: Sequence[str], usual: str) -> Component:
             dmc.Select(
                 id="tables-rows",
                 label="Rows: where people work",
-                data=[{"value": name, "label": LEVEL_LABELS.get(name, name)} for name in layers],
+                data=[{"value": name, "label": level_label(name)} for name in layers],
                 value=usual,
                 allowDeselect=False,
                 size="xs",
