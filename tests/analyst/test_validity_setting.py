@@ -131,7 +131,7 @@ def test_a_drawn_setting_is_measured_as_the_release_that_it_would_be(
     for name in ("flows", "top_areas", "in_out"):
         pandas.testing.assert_frame_equal(setting.tables[name], release.tables[name])
     assert release.plain.stated is not None, "what pages state is known of a release alone"
-    assert setting.plain == replace(release.plain, stated=None)
+    assert setting.plain.lines() == replace(release.plain, stated=None).lines()
     assert list(setting.plain.inflow) == ["tract", "town", "county"]
     assert setting.plain.commute_error == pytest.approx(release.plain.commute_error)
     sample = measure_setting(data, drawn.privacy, drawn.parameters, draw=True, tracts=data.sample(3))
