@@ -84,6 +84,7 @@ COMMANDS = CommandTable(
         "analyze",
         "ask",
         "export",
+        "catalog",
         "report",
     )
 )
