@@ -336,7 +336,7 @@ SHOWN: dict[str, Any] = {
 
 def test_every_fact_of_a_release_is_covered(release: Path) -> None:
     shown = set(json.loads((release / "manifest.json").read_text())) - {"schema_version", "kind", "files"}
-    of_others = {"last_release", "characteristics", "residents_only"}
+    of_others = {"last_release", "characteristics", "residents_only", "zones"}
     of_workers = {"segments_by", "workplaces_by", "counts_are_public", "edit_rules", "persons"}
     assert shown == set(SHOWN) == set(PUBLIC_FACTS) - of_others - of_workers
 

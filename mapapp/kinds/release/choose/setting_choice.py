@@ -281,7 +281,7 @@ def _is_near(value: float | None, stated: object) -> bool:
 def _describe_setting(parameters: JsonMapping) -> str:
     privacy, synthesis = parameters["privacy"], parameters["synthesis"]
     near, far = (
-        synthesis.get(name, synthesis[published])
+        synthesis[name if name in synthesis else published]
         for name, published in (("tract_radius_mi", "q50_mi"), ("puma_radius_mi", "q90_mi"))
     )
     radii = f"radii {near:g} and {far:g} mi"
