@@ -57,7 +57,7 @@ def dcat_schema() -> Any:
     """The schema of a dataset; what the standard refers to and does not define is any object."""
     folder = STANDARDS / "dcat-us-3.0/definitions"
     if not folder.is_dir():
-        pytest.skip("no ../shared/standards")
+        pytest.skip("needs the schemas of the standards")
     texts = {file.stem: file.read_text(encoding="utf-8") for file in folder.glob("*.json")}
     definitions = {name: without_ids(json.loads(text)) for name, text in texts.items()}
     for name in ("Resource", "Frequency", "LinguisticSystem", "ChecksumAlgorithm"):
@@ -120,7 +120,7 @@ def test_the_entry_for_the_registry_is_valid_and_marks_what_only_the_publisher_k
     assert deployment["basic"]["intended_use"].startswith("FILL IN: ")
     schema = STANDARDS / "dp-deployments/deployments-schema.yaml"
     if not schema.is_file():
-        pytest.skip("no ../shared/standards")
+        pytest.skip("needs the schemas of the standards")
     jsonschema.Draft7Validator(
         yaml.safe_load(schema.read_text(encoding="utf-8")), format_checker=FORMATS
     ).validate(entry)

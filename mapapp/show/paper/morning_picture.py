@@ -45,7 +45,7 @@ def morning_picture(content: MapContent) -> tuple[Markup, Morning]:
     width, height = (round(length_in * PIXELS_PER_INCH) for length_in in _SIZE_IN)
     svg = Markup(
         f'<svg viewBox="0 0 {width} {height}" role="img" '
-        'aria-label="Map of workers who move from home to work and back.">'
+        'aria-label="Map that moves from night to day and back.">'
         f'<image width="{width}" height="{height}" href="data:image/png;base64,{ground}"/>'
         f'<g class="workers">{_lines(_pixels(moving, frame))}</g></svg>'
     )

@@ -8,12 +8,22 @@ from typing import Final
 
 from geodata.json_objects import JsonObject
 from mapapp.answers.wording import Nouns, reader_text
-from mapapp.show.reports.content import Answer, Column, KeyNumber, Picture, Report, Source, Table
+from mapapp.show.reports.content import (
+    Answer,
+    Column,
+    KeyNumber,
+    MovingPicture,
+    Picture,
+    Report,
+    Source,
+    Table,
+)
 
 _TEXTS: Final[Mapping[type, tuple[str, ...]]] = {
     Column: ("head",),
     Table: ("title", "words", "columns"),
     Picture: ("title", "words"),
+    MovingPicture: ("night", "day", "note"),
     KeyNumber: ("label", "caution", "no_error", "unit"),
     Answer: (
         *(
@@ -28,7 +38,7 @@ _TEXTS: Final[Mapping[type, tuple[str, ...]]] = {
             "numbers",
             "charts",
         ),
-        *("tables", "printed", "notes", "left_out"),
+        *("tables", "printed", "notes", "left_out", "morning"),
     ),
     Source: ("warning", "certificate", "provenance"),
     Report: (
