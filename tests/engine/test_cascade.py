@@ -43,6 +43,8 @@ from tests.oracles import cascade as twin
 from tests.oracles.exponential import Table, moves, tables
 from tests.oracles.priced import priced_law
 
+pytestmark = pytest.mark.jit_off
+
 SEED = PublicSeed.for_tests()
 N_KINDS = 5
 
