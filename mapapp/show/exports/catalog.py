@@ -209,10 +209,6 @@ class _About:
                 yield file, pyarrow.parquet.read_schema(self.store.path / file), entry
 
 
-def _organization(name: str) -> JsonObject:
-    return {"@type": "Organization", "name": name, "prefLabel": name}
-
-
 def _dcat(about: _About, publisher: Publisher) -> JsonObject:
     """Return the publication as a dataset of DCAT-US 3.0."""
     origin = about.origin
@@ -248,7 +244,7 @@ def _dcat(about: _About, publisher: Publisher) -> JsonObject:
         "@type": "Dataset",
         "title": about.title,
         "description": about.abstract,
-        "publisher": _organization(publisher.name),
+        "publisher": {"@type": "Organization", "name": publisher.name, "prefLabel": publisher.name},
         "contactPoint": [{"@type": "Kind", "fn": publisher.name, "hasEmail": f"mailto:{publisher.email}"}],
         "identifier": [_identifier(origin.release_sha256)],
         "issued": publisher.issued.isoformat(),

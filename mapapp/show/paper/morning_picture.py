@@ -21,7 +21,7 @@ from mapapp.show.paper.map_names import draw_names, map_names
 from mapapp.show.paper.sheet import PIXELS_PER_INCH, Sheet, drawing, encode_sheet
 
 MOST_MOVING: Final = 1_500
-"""Dots of the picture: about 30 bytes each, and as many as a phone's browser moves smoothly as parts of an SVG."""
+"""Dots of the picture: about 43 bytes each, and as many as a phone's browser moves smoothly as parts of an SVG."""
 _SIZE_IN: Final = (7.5, 5.6)
 
 
