@@ -85,9 +85,8 @@ def locator_of(release: Release, part: Part, name: str) -> Picture:
     )
 
 
-def map_of(release: Release, part: SettledPart, name: str, before: Release | None = None) -> Picture:
+def map_of(shown: MapContent, name: str) -> Picture:
     """The answer as a map. It is a PNG, because a map of points as SVG has several megabytes and takes seconds."""
-    shown = MapContent(release, part.question, part.view, before)
     return Picture(
         name=f"{name}-map",
         title="",
@@ -97,9 +96,8 @@ def map_of(release: Release, part: SettledPart, name: str, before: Release | Non
     )
 
 
-def morning_of(release: Release, part: SettledPart) -> MovingPicture | None:
+def morning_of(shown: MapContent) -> MovingPicture | None:
     """The workers of a map of dots on their way to work; None if the answer has no such map."""
-    shown = MapContent(release, part.question, part.view)
     if not shown.has_morning:
         return None
     svg, words = morning_picture(shown)
@@ -244,6 +242,7 @@ def _answer(
 ) -> Answer:
     about, place = answered_part.result.about, place_of(answered_part.release, answered_part.part.question)
     has_workers = n_about(answered_part.result) > 0
+    shown = MapContent(answered_part.release, answered_part.part.question, answered_part.part.view)
     grid, left_out = sheet_grid(answered_part.result)
     published = place_tables(answered_part.release, answered_part.part.question)
     return Answer(
@@ -257,8 +256,8 @@ def _answer(
         findings=findings(answered_part.result),
         empty=why_empty(answered_part.release, answered_part.part.question, answered_part.result),
         locator=locator_of(answered_part.release, answered_part.part, name) if pictures else None,
-        map=map_of(answered_part.release, answered_part.part, name) if pictures else None,
-        morning=morning_of(answered_part.release, answered_part.part) if has_workers and mornings else None,
+        map=map_of(shown, name) if pictures else None,
+        morning=morning_of(shown) if has_workers and mornings else None,
         first_numbers=first_numbers(answered_part.result),
         numbers=(*key_numbers(answered_part.result), *largest(answered_part.result)),
         charts=charts_of(answered_part.release, answered_part.result, name)
@@ -299,6 +298,7 @@ def _change(before: AnsweredPart, after: AnsweredPart, name: str) -> Answer:
     release_change, place = change(before.result, after.result), place_of(after.release, after.part.question)
     compared, between = release_change.about, release_change.words.between(before.name, after.name)
     by_unit = bool(after.part.question.entry.shows)
+    shown = MapContent(after.release, after.part.question, after.part.view, before.release)
     return Answer(
         name=name,
         heading=f"{place}: {compared.title} ({before.name} → {after.name})",
@@ -310,7 +310,7 @@ def _change(before: AnsweredPart, after: AnsweredPart, name: str) -> Answer:
         findings=findings(release_change),
         empty="",
         locator=None,
-        map=map_of(after.release, after.part, name, before.release) if by_unit else None,
+        map=map_of(shown, name) if by_unit else None,
         first_numbers=(),
         numbers=change_numbers(before.result, after.result),
         charts=(),
